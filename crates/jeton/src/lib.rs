@@ -1,0 +1,1 @@
+//! Exact rate limiting: in one indivisible step, may this request pass now?

@@ -1,0 +1,1 @@
+//! The in-process store of Jeton: a bounded table of limiter states.

@@ -1,0 +1,1 @@
+//! Jeton policy files: read, checked, compiled to a rule table.

@@ -1,0 +1,1 @@
+//! The jeton command: proxy, decision API, check and simulate.

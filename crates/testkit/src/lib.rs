@@ -1,0 +1,1 @@
+//! Slow exact models, trace generators and store laws for testing Jeton.

@@ -1,0 +1,1 @@
+//! Rate-limit header fields, problem documents, client addresses and path normal form.
