@@ -1,0 +1,182 @@
+//! Token bucket, which is GCRA: units owed, and the anchor after which they come back.
+//!
+//! One unit comes back each unit time (d/n µs) after the anchor, and the anchor moves with it,
+//! so that no fraction of a unit is ever lost or invented. GCRA's theoretical arrival time is the
+//! anchor plus the time of the units owed; keeping the two apart lets a state be read under
+//! another quota and survive a clock that steps back.
+//!
+//! Source: ITU-T I.371 (the virtual scheduling and the leaky bucket algorithm, equivalent).
+
+use super::{Algorithm, Levels};
+use crate::quota::Bucket;
+use crate::{Cell, Edit, Micros, Receipt, Span, TailEdit, View};
+
+pub(super) struct State {
+    now: Micros,
+    rewound: bool,
+    /// Whole µs of the anchor.
+    at: u64,
+    /// N-ths of a µs past `at`.
+    part: u32,
+    owed: u32,
+}
+
+impl State {
+    fn settle_at_now(&mut self) {
+        (self.at, self.part) = (self.now.get(), 0);
+    }
+}
+
+impl Bucket {
+    /// The instant at which `k` units have come back, as whole µs and n-ths.
+    #[inline]
+    fn due(&self, s: &State, k: u32) -> (u64, u32) {
+        let (us, part) = self.rate.span_of(k, s.part);
+        (s.at.saturating_add(us).min(Micros::HORIZON.get()), part)
+    }
+
+    /// The wait until `k` units have come back, rounded up.
+    #[inline]
+    fn wait(&self, s: &State, k: u32) -> Span {
+        let (us, part) = self.due(s, k);
+        Span((us + u64::from(part > 0)).saturating_sub(s.now.get()))
+    }
+
+    /// Moves the anchor over every unit that has come back by now.
+    #[inline]
+    fn advance(&self, s: &mut State) {
+        let (us, part) = self.due(s, s.owed);
+        let now = s.now.get();
+        if us < now || (us == now && part == 0) {
+            s.owed = 0;
+            return s.settle_at_now();
+        }
+        let back = self.rate.units_in(now.saturating_sub(s.at), s.part);
+        let back = u32::try_from(back).unwrap_or(s.owed).min(s.owed);
+        (s.at, s.part) = self.due(s, back);
+        s.owed -= back;
+    }
+}
+
+impl Algorithm for Bucket {
+    type State<'a> = State;
+
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.burst
+    }
+
+    #[inline]
+    fn load(&self, view: View<'_>, now: Micros) -> State {
+        let mut s = State {
+            now,
+            rewound: false,
+            at: now.get(),
+            part: 0,
+            owed: 0,
+        };
+        let Some(Cell {
+            at,
+            words: [part, owed, _],
+        }) = view.cell
+        else {
+            return s;
+        };
+        if owed == 0 {
+            return s;
+        }
+        s.owed = owed;
+        if now < at {
+            s.rewound = true;
+            return s;
+        }
+        // Another quota has other n-ths: what does not fit counts as one µs more.
+        let over = part >= self.rate.units();
+        (s.at, s.part) = if over {
+            (at.get() + 1, 0)
+        } else {
+            (at.get(), part)
+        };
+        self.advance(&mut s);
+        s
+    }
+
+    #[inline]
+    fn rewound(s: &State) -> bool {
+        s.rewound
+    }
+
+    #[inline]
+    fn room(&self, s: &State) -> Option<u32> {
+        self.burst.checked_sub(s.owed)
+    }
+
+    #[inline]
+    fn wait_for(&self, s: &State, cost: u32) -> Span {
+        self.wait(s, s.owed + cost - self.burst)
+    }
+
+    #[inline]
+    fn charge(&self, s: &mut State, cost: u32) {
+        s.owed += cost;
+    }
+
+    fn give(&self, s: &mut State, units: u32) -> u32 {
+        let given = units.min(s.owed);
+        s.owed -= given;
+        given
+    }
+
+    fn lower(&self, s: &mut State, receipt: &Receipt, units: u32) -> u32 {
+        // Plain subtraction would hand out units that have come back already: take, wait, cancel
+        // would let a burst pass twice. A clock that went back counts as standing still.
+        let from = s.now.max(receipt.at);
+        let ahead = receipt.mark.get().saturating_sub(from.get());
+        let out = if receipt.mark < from {
+            0
+        } else {
+            self.rate.units_begun_in(ahead, receipt.part)
+        };
+        self.give(s, units.min(u32::try_from(out).unwrap_or(u32::MAX)))
+    }
+
+    fn raise(&self, s: &mut State, units: u32) -> u32 {
+        let most = self.burst.saturating_mul(2).saturating_sub(s.owed);
+        let raised = units.min(most);
+        s.owed += raised;
+        raised
+    }
+
+    #[inline]
+    fn levels(&self, s: &State) -> Levels {
+        let (us, part) = self.due(s, s.owed);
+        let full = us + u64::from(part > 0);
+        let next = s
+            .owed
+            .saturating_sub(self.burst)
+            .saturating_add(1)
+            .min(s.owed);
+        Levels {
+            reset_after: Span(full.saturating_sub(s.now.get())),
+            next_after: self.wait(s, next),
+            mark: Micros::stored(us),
+            part,
+        }
+    }
+
+    #[inline]
+    fn edit(&self, s: &State) -> Edit {
+        if s.owed == 0 {
+            return Edit::Erase;
+        }
+        let (us, part) = self.due(s, s.owed);
+        Edit::Put {
+            cell: Cell {
+                at: Micros::stored(s.at),
+                words: [s.part, s.owed, 0],
+            },
+            until: Micros::stored(us + u64::from(part > 0)),
+            tail: TailEdit::None,
+        }
+    }
+}

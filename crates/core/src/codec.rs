@@ -1,0 +1,256 @@
+//! The bytes of a state, for stores that keep them outside the process.
+//!
+//! ```text
+//! byte 0       version (1)
+//! byte 1       kind
+//! 2..10        until, µs, little endian like all that follow
+//! 10..18       cell: at, µs
+//! 18..30       cell: three words of 4 bytes
+//! 30..34       number of entries
+//! 34..         entries of 16 bytes: stamp (8), sum (4), cost (4)
+//! ```
+//!
+//! A release reads the version before its own, and writes that one until told otherwise, so that
+//! mixed versions share counters. `vectors/state.jsonl` keeps bytes of every version.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{Cell, Entry, Kind, Micros};
+
+const VERSION: u8 = 1;
+const HEAD: usize = 34;
+const ENTRY: usize = 16;
+
+/// A state as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// What kind of state.
+    pub kind: Kind,
+    /// The instant from which on it may vanish.
+    pub until: Micros,
+    /// The small state.
+    pub cell: Cell,
+    /// The entries of a log.
+    pub tail: Vec<Entry>,
+}
+
+/// Why bytes are not a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// Shorter or longer than it says.
+    Length {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// Written by a version this one does not read.
+    Version {
+        /// The version it names.
+        version: u8,
+    },
+    /// No such kind.
+    Kind {
+        /// The kind it names.
+        kind: u8,
+    },
+    /// An instant beyond all time.
+    Instant,
+    /// Entries out of order, or sums that do not add up.
+    Entries,
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { bytes } => write!(f, "{bytes} bytes are not one state"),
+            Self::Version { version } => {
+                write!(f, "state version {version}; this release reads {VERSION}")
+            }
+            Self::Kind { kind } => write!(f, "no kind of state is number {kind}"),
+            Self::Instant => f.write_str("an instant beyond the year 2112"),
+            Self::Entries => f.write_str("log entries out of order or with a wrong sum"),
+        }
+    }
+}
+
+impl core::error::Error for CodecError {}
+
+/// Appends the bytes of a state to `out`.
+pub fn encode(kind: Kind, until: Micros, cell: &Cell, tail: &[Entry], out: &mut Vec<u8>) {
+    out.reserve(HEAD + ENTRY * tail.len());
+    out.extend_from_slice(&[VERSION, kind as u8]);
+    out.extend_from_slice(&until.get().to_le_bytes());
+    out.extend_from_slice(&cell.at.get().to_le_bytes());
+    for word in cell.words {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&u32::try_from(tail.len()).unwrap_or(u32::MAX).to_le_bytes());
+    for entry in tail {
+        out.extend_from_slice(&entry.stamp.to_le_bytes());
+        out.extend_from_slice(&entry.sum.to_le_bytes());
+        out.extend_from_slice(&entry.cost.to_le_bytes());
+    }
+}
+
+/// Reads the bytes of a state.
+///
+/// # Errors
+/// [`CodecError`] if they are not exactly one state of a version this release reads.
+pub fn decode(bytes: &[u8]) -> Result<Stored, CodecError> {
+    let mut reader = Reader {
+        rest: bytes,
+        bytes: bytes.len(),
+    };
+    let version = reader.u8()?;
+    if version != VERSION {
+        return Err(CodecError::Version { version });
+    }
+    let kind = kind(reader.u8()?)?;
+    let until = instant(reader.u64()?)?;
+    let at = instant(reader.u64()?)?;
+    let words = [reader.u32()?, reader.u32()?, reader.u32()?];
+    let entries = reader.u32()? as usize;
+    if reader.rest.len() != entries.saturating_mul(ENTRY) {
+        return Err(CodecError::Length { bytes: bytes.len() });
+    }
+    let mut tail = Vec::with_capacity(entries);
+    for _ in 0..entries {
+        tail.push(Entry {
+            stamp: reader.u64()?,
+            sum: reader.u32()?,
+            cost: reader.u32()?,
+        });
+    }
+    in_order(&tail)?;
+    Ok(Stored {
+        kind,
+        until,
+        cell: Cell { at, words },
+        tail,
+    })
+}
+
+fn kind(number: u8) -> Result<Kind, CodecError> {
+    let all = [
+        Kind::Bucket,
+        Kind::FixedEpoch,
+        Kind::FixedFirst,
+        Kind::Counter,
+        Kind::Log,
+        Kind::Block,
+    ];
+    let found = all.into_iter().find(|kind| *kind as u8 == number);
+    found.ok_or(CodecError::Kind { kind: number })
+}
+
+fn instant(us: u64) -> Result<Micros, CodecError> {
+    if us > Micros::HORIZON.get() {
+        Err(CodecError::Instant)
+    } else {
+        Ok(Micros::stored(us))
+    }
+}
+
+fn in_order(tail: &[Entry]) -> Result<(), CodecError> {
+    let follows = |(a, b): (&Entry, &Entry)| a.stamp < b.stamp && b.base() == a.sum;
+    if tail.iter().zip(tail.iter().skip(1)).all(follows) {
+        Ok(())
+    } else {
+        Err(CodecError::Entries)
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+    bytes: usize,
+}
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
+        let (head, rest) = self
+            .rest
+            .split_first_chunk()
+            .ok_or(CodecError::Length { bytes: self.bytes })?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    fn u8(&mut self) -> Result<u8, CodecError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn u32(&mut self) -> Result<u32, CodecError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, CodecError> {
+        self.array().map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn log() -> Stored {
+        Stored {
+            kind: Kind::Log,
+            until: Micros::stored(1 << 51),
+            cell: Cell {
+                at: Micros::new(1_800_000_000_000_000),
+                words: [1, 2, 3],
+            },
+            tail: vec![
+                Entry {
+                    stamp: 5,
+                    sum: u32::MAX,
+                    cost: 1,
+                },
+                Entry {
+                    stamp: 9,
+                    sum: 1,
+                    cost: 2,
+                },
+            ],
+        }
+    }
+
+    fn bytes_of(state: &Stored) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(
+            state.kind,
+            state.until,
+            &state.cell,
+            &state.tail,
+            &mut bytes,
+        );
+        bytes
+    }
+
+    #[test]
+    fn a_state_reads_back_to_the_last_digit() {
+        assert_eq!(decode(&bytes_of(&log())), Ok(log()));
+    }
+
+    #[test]
+    fn bad_bytes_are_refused_by_name() {
+        let good = bytes_of(&log());
+        for cut in 0..good.len() {
+            assert!(
+                matches!(decode(&good[..cut]), Err(CodecError::Length { .. })),
+                "{cut}"
+            );
+        }
+        let with = |at: usize, byte: u8| {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            decode(&bad)
+        };
+        assert_eq!(with(0, 2), Err(CodecError::Version { version: 2 }));
+        assert_eq!(with(1, 99), Err(CodecError::Kind { kind: 99 }));
+        assert_eq!(with(9, 255), Err(CodecError::Instant));
+        assert_eq!(with(34, 9), Err(CodecError::Entries));
+    }
+}

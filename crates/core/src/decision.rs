@@ -1,0 +1,163 @@
+//! What is asked and what is answered. A denial is a value, not an error.
+
+use crate::{Micros, Span};
+
+/// Units asked for.
+///
+/// A number that no limit could ever hold keeps its meaning ("impossible") when it saturates.
+///
+/// ```
+/// use jeton_core::Cost;
+/// assert_eq!(Cost::new(3).get(), 3);
+/// assert_eq!(Cost::new(u64::MAX), Cost::MAX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost(u32);
+
+impl Cost {
+    /// A look: allowed unless in debt, charges nothing.
+    pub const ZERO: Self = Self(0);
+    /// The default.
+    pub const ONE: Self = Self(1);
+    /// Above every limit there is.
+    pub const MAX: Self = Self(u32::MAX);
+
+    /// `units`, saturating at [`Cost::MAX`].
+    #[allow(clippy::cast_possible_truncation)] // guarded by the comparison
+    pub const fn new(units: u64) -> Self {
+        if units > u32::MAX as u64 {
+            Self::MAX
+        } else {
+            Self(units as u32)
+        }
+    }
+
+    /// The units.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+/// What names one charge, so that exactly it can be lowered, raised or given back later.
+///
+/// `mark` and `part` say where the charge stands: a bucket's instant (and n-ths) at which its last
+/// unit comes back, the end of a fixed window, the start of a counter's window, a log's raw stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Receipt {
+    /// Units charged.
+    pub cost: u32,
+    /// N-ths of a microsecond past `mark` (buckets only).
+    pub part: u32,
+    /// When it was charged.
+    pub at: Micros,
+    /// Where the charge stands in its state.
+    pub mark: Micros,
+}
+
+/// What to do with one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Act {
+    /// Charge `cost` if it fits.
+    Take {
+        /// Units asked for; 0 looks.
+        cost: Cost,
+    },
+    /// Charge `cost` if it fits, to be settled later; held units count as used.
+    Hold {
+        /// Units held.
+        cost: Cost,
+    },
+    /// Answer as [`Act::Take`] would, show the present state, write nothing.
+    Peek {
+        /// Units asked about.
+        cost: Cost,
+    },
+    /// Turn a charge into what it has really cost: less is given back as far as it still counts,
+    /// more is charged now and may go into debt, by one limit at the most.
+    Settle {
+        /// The charge.
+        receipt: Receipt,
+        /// What it has cost.
+        actual: Cost,
+    },
+    /// Give units back without a receipt: debt first, then the newest.
+    Give {
+        /// Units to give back.
+        units: Cost,
+    },
+    /// Forget the state.
+    Reset,
+    /// Deny everything until an instant ([`Quota::Block`](crate::Quota::Block) only).
+    Block {
+        /// The end of the block.
+        until: Micros,
+    },
+}
+
+/// How an act ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// It fits, and was charged unless it was a look or another rule of the plan denied.
+    Allowed,
+    /// It does not fit now.
+    Denied {
+        /// The shortest wait after which the same cost fits, if nobody else charges meanwhile.
+        retry_after: Span,
+    },
+    /// It can never fit: the cost is above the limit.
+    Impossible,
+    /// A settle, refund, reset or block was carried out.
+    Settled {
+        /// Settle: units now charged in all. Give: units really given back. Else 0.
+        actual: u32,
+    },
+}
+
+impl Fit {
+    /// `true` unless the act was denied or impossible.
+    #[inline]
+    pub const fn passes(self) -> bool {
+        matches!(self, Self::Allowed | Self::Settled { .. })
+    }
+
+    /// The wait of a denial.
+    #[inline]
+    pub const fn retry_after(self) -> Option<Span> {
+        match self {
+            Self::Denied { retry_after } => Some(retry_after),
+            _ => None,
+        }
+    }
+}
+
+/// The answer for one charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// How it ended.
+    pub fit: Fit,
+    /// Limit or burst.
+    pub limit: u32,
+    /// The largest cost that would fit now: after the charge, or of the present state on a look
+    /// and on a denial.
+    pub remaining: u32,
+    /// Until the state starts over: a window ends, the oldest log entry leaves, the weighted count
+    /// falls by one, a bucket is full. Zero when nothing is used.
+    pub reset_after: Span,
+    /// Until `remaining` grows. Zero when nothing is used.
+    pub next_after: Span,
+    /// The instant of the decision.
+    pub at: Micros,
+    /// The charge, for a later settle; its cost is 0 if nothing was charged.
+    pub receipt: Receipt,
+    /// The store was full and this answer comes from an estimate shared by many keys. It errs
+    /// towards denying, and `remaining` means nothing.
+    pub approximate: bool,
+}

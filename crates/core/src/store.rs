@@ -1,0 +1,201 @@
+//! The seam between the engine and wherever state lives.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::Future;
+use core::ops::Range;
+use core::pin::Pin;
+
+use crate::{Decision, Edit, Micros, Plan, Span};
+
+/// A place where states live.
+///
+/// `submit` decides plans in order. They are independent of each other, and each is all or nothing.
+/// A store that can answer at once fills `out` and returns [`Submitted::Done`]; one that must wait
+/// has read everything it needs from `plans` before it returns, so that the future borrows nothing.
+/// `out` is the caller's, to be used again: answers are appended to it.
+///
+/// What a store owes (the suite of store laws in `jeton-testkit` holds every one to it): one
+/// indivisible step per plan under any number of threads and nodes; a rule's states apart from
+/// every other rule's, and apart by [`Kind`](crate::Kind); no state lives past its `until` for
+/// good; keys are bytes of any content.
+pub trait Store: Send + Sync + 'static {
+    /// Decides `plans` at `when`.
+    fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted;
+}
+
+/// Whose clock a decision goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// This instant: memory, disk, and every test.
+    At(Micros),
+    /// The store's own clock, which all nodes share.
+    StoreClock,
+}
+
+/// Whether a store has answered.
+#[must_use]
+pub enum Submitted {
+    /// The answers are in `out`.
+    Done,
+    /// The answers will come; `out` was left as it was.
+    Later(Pin<Box<dyn Future<Output = Answers> + Send>>),
+}
+
+impl fmt::Debug for Submitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "Done",
+            Self::Later(_) => "Later",
+        })
+    }
+}
+
+/// Why a store gave no decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StoreError {
+    /// What went wrong.
+    pub kind: StoreErrorKind,
+    /// Whether the plan may have been carried out all the same.
+    pub written: Written,
+}
+
+/// What went wrong in a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// No answer within the time allowed.
+    Timeout,
+    /// No way to reach it.
+    Unavailable,
+    /// It answered, and what it said makes no sense.
+    BadAnswer,
+    /// What stands at the key is not a state of ours.
+    BadState,
+    /// It refused: no permission, no memory, still loading.
+    Refused,
+    /// This store cannot do what the plan asks of it.
+    Unsupported,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            StoreErrorKind::Timeout => "the store did not answer in time",
+            StoreErrorKind::Unavailable => "the store cannot be reached",
+            StoreErrorKind::BadAnswer => "the store's answer makes no sense",
+            StoreErrorKind::BadState => "what stands at the key is not a limiter's state",
+            StoreErrorKind::Refused => "the store refused",
+            StoreErrorKind::Unsupported => "the store cannot do this",
+        })
+    }
+}
+
+impl core::error::Error for StoreError {}
+
+/// May a failed plan be asked again?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Written {
+    /// Nothing was written: yes.
+    No,
+    /// Perhaps it was: asking again may charge twice.
+    Unknown,
+}
+
+/// The answer for all ops of one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Verdict {
+    /// Every op with a vote passed, and all were charged.
+    pub allowed: bool,
+    /// An op with a vote can never pass.
+    pub impossible: bool,
+    /// The longest wait among the ops that denied; none if allowed or impossible.
+    pub retry_after: Option<Span>,
+}
+
+/// Answers to a row of plans, in their order. Keep it and [`Answers::clear`] it between uses:
+/// once it has grown, deciding allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    plans: Vec<(Result<Verdict, StoreError>, Range<usize>)>,
+    decisions: Vec<Decision>,
+    /// Changes of the plan that is being decided.
+    pub(crate) edits: Vec<Edit>,
+}
+
+impl Answers {
+    /// No answers.
+    pub const fn new() -> Self {
+        Self {
+            plans: Vec::new(),
+            decisions: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    /// Forgets all answers and keeps the memory.
+    pub fn clear(&mut self) {
+        self.plans.clear();
+        self.decisions.clear();
+        self.edits.clear();
+    }
+
+    /// How many plans were answered.
+    pub fn len(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// Whether no plan was answered.
+    pub fn is_empty(&self) -> bool {
+        self.plans.is_empty()
+    }
+
+    /// The answer to plan number `index`: its verdict, and one decision per op in the plan's order.
+    /// A store that failed, or never got to this plan, has no verdict and no decisions.
+    pub fn plan(&self, index: usize) -> (Result<Verdict, StoreError>, &[Decision]) {
+        let Some((verdict, range)) = self.plans.get(index) else {
+            let missing = StoreError {
+                kind: StoreErrorKind::BadAnswer,
+                written: Written::Unknown,
+            };
+            return (Err(missing), &[]);
+        };
+        (
+            *verdict,
+            self.decisions.get(range.clone()).unwrap_or_default(),
+        )
+    }
+
+    /// Appends an answer: for stores that decide elsewhere. Stores that call
+    /// [`decide_all`](crate::decide_all) need not.
+    pub fn push(&mut self, verdict: Verdict, decisions: &[Decision]) {
+        let start = self.decisions.len();
+        self.decisions.extend_from_slice(decisions);
+        self.close(verdict, start);
+    }
+
+    /// Appends a failure.
+    pub fn push_failed(&mut self, error: StoreError) {
+        let end = self.decisions.len();
+        self.plans.push((Err(error), end..end));
+    }
+
+    /// The place at which the next decision will stand.
+    pub(crate) fn open(&mut self) -> usize {
+        self.edits.clear();
+        self.decisions.len()
+    }
+
+    pub(crate) fn decide(&mut self, decision: Decision) {
+        self.decisions.push(decision);
+    }
+
+    pub(crate) fn decision_mut(&mut self, index: usize) -> Option<&mut Decision> {
+        self.decisions.get_mut(index)
+    }
+
+    pub(crate) fn close(&mut self, verdict: Verdict, start: usize) {
+        self.plans.push((Ok(verdict), start..self.decisions.len()));
+    }
+}
