@@ -1,0 +1,38 @@
+# What people do by hand, as targets. `make demo` and `make test` need only Rust, gcc and make.
+
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+
+.PHONY: help demo test full lint doc bench fuzz prereqs deny
+
+help: ## This list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: ## An example service, the proxy before it, honest clients and one spammer
+	$(CARGO) run --release --quiet --bin jeton -- demo --for 10s
+
+prereqs: ## What the tests need beside Rust: nginx, wrk, curl
+	@sh tools/prereqs.sh nginx wrk curl
+
+test: prereqs ## All tests, at the sizes that suit every change
+	$(CARGO) test --workspace --all-features
+
+full: prereqs ## All tests at full size (millions of steps, 64 MiB bodies, long loads)
+	JETON_FULL=1 $(CARGO) test --release --workspace --all-features
+
+lint: deny ## Format, clippy, dependencies
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+
+deny:
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --quiet cargo-deny
+	$(CARGO) deny check bans licenses sources
+
+doc: ## API documentation, warnings refused
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --all-features --document-private-items
+
+bench: prereqs ## Jeton against its peers, in one run
+	sh benches/run.sh
+
+fuzz: ## Every parser under libFuzzer for a minute each (FUZZ_SECONDS)
+	sh fuzz/run.sh $${FUZZ_SECONDS:-60}
