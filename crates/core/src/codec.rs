@@ -55,7 +55,7 @@ pub enum CodecError {
         kind: u8,
     },
     /// An instant beyond all time.
-    Instant,
+    Time,
     /// Entries out of order, or sums that do not add up.
     Entries,
 }
@@ -68,7 +68,7 @@ impl fmt::Display for CodecError {
                 write!(f, "state version {version}; this release reads {VERSION}")
             }
             Self::Kind { kind } => write!(f, "no kind of state is number {kind}"),
-            Self::Instant => f.write_str("an instant beyond the year 2112"),
+            Self::Time => f.write_str("an instant beyond the year 2112"),
             Self::Entries => f.write_str("log entries out of order or with a wrong sum"),
         }
     }
@@ -146,7 +146,7 @@ fn kind(number: u8) -> Result<Kind, CodecError> {
 
 fn instant(us: u64) -> Result<Micros, CodecError> {
     if us > Micros::HORIZON.get() {
-        Err(CodecError::Instant)
+        Err(CodecError::Time)
     } else {
         Ok(Micros::stored(us))
     }
@@ -250,7 +250,7 @@ mod tests {
         };
         assert_eq!(with(0, 2), Err(CodecError::Version { version: 2 }));
         assert_eq!(with(1, 99), Err(CodecError::Kind { kind: 99 }));
-        assert_eq!(with(9, 255), Err(CodecError::Instant));
+        assert_eq!(with(9, 255), Err(CodecError::Time));
         assert_eq!(with(34, 9), Err(CodecError::Entries));
     }
 }
