@@ -1,1 +1,26 @@
-//! Rate-limit header fields, problem documents, client addresses and path normal form.
+//! What rate limiting looks like on the wire: `Retry-After` and the `RateLimit` fields, problem
+//! documents, the client's address behind proxies, and the one normal form of a path.
+//!
+//! Everything here is a pure function over borrowed bytes. Arbitrary input is answered, never
+//! with a panic, and the work is linear in its length.
+//!
+//! This crate must **not** know: sockets, HTTP libraries, stores, the clock, the policy file, the
+//! types of any other Jeton crate. Hop-by-hop fields, CORS and status lines belong to the doors.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`retry_after`] | waits in microseconds to whole seconds |
+//! | [`ratelimit`] | `RateLimit-Policy` and `RateLimit`, by dialect |
+//! | [`problem`] | `application/problem+json` or short text, chosen by `Accept` |
+//! | [`client_ip`] | who the client is, and its counting key |
+//! | [`path`] | the form in which paths are matched and keyed |
+
+#![forbid(unsafe_code)]
+
+pub mod client_ip;
+pub mod path;
+pub mod problem;
+pub mod ratelimit;
+pub mod retry_after;
+
+mod decimal;

@@ -1,0 +1,10 @@
+//! What others see of `jeton-wire`, from outside.
+
+#[cfg(test)]
+mod client_ip;
+#[cfg(test)]
+mod path;
+#[cfg(test)]
+mod problem;
+#[cfg(test)]
+mod ratelimit;
