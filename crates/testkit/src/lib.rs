@@ -1,1 +1,21 @@
 //! Slow exact models, trace generators and store laws for testing Jeton.
+//!
+//! Holds what the engine is measured against: one [`model`] per algorithm written from its
+//! definition in exact fractions, the [`bound`]s that each algorithm promises, seeded [`trace`]s
+//! of awkward traffic, and the [`deviation`] of the sliding counter from the sliding log.
+//!
+//! Must NOT know: how `jeton-core` computes anything. The models share no code and no trick with
+//! it, otherwise both could be wrong together. Only a development dependency: nothing that ships
+//! may depend on this crate.
+//!
+//! Times are whole microseconds since the Unix epoch, amounts are whole units, throughout.
+
+// A broken law or an impossible model state is reported by a panic: this crate only runs in tests.
+#![allow(clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
+
+pub mod bound;
+
+pub mod exact;
+pub mod model;
+pub mod random;
+pub mod trace;

@@ -1,6 +1,8 @@
 //! The shape of the workspace, held by a test: which crate may depend on which, what the engine
 //! must not know, and how large a file may grow.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,212 @@
+//! What all algorithms have in common: how an answer is found once an algorithm has said what its
+//! state is at an instant and how much of the limit that state uses.
+
+use super::{Act, Answer, Mark, Receipt, Verdict};
+use crate::exact::{Ratio, earliest, largest};
+
+/// A state after the clock law, and whether that law changed it.
+pub(super) struct Anchored<S> {
+    pub(super) state: S,
+    /// The clock went back behind the state: to be written even when the answer is a denial.
+    pub(super) moved: bool,
+}
+
+/// One algorithm under one quota.
+pub(super) trait Law {
+    type State: Clone;
+
+    fn limit(&self) -> u64;
+
+    /// The state as this quota and a clock at `now` read it, before any elapsed time counts.
+    fn anchor(&self, state: Self::State, now: u64) -> Anchored<Self::State>;
+
+    /// What time has made of an anchored state; `None` when nothing of it is left.
+    fn advance(&self, state: Self::State, now: u64) -> Option<Self::State>;
+
+    /// How much of the limit is in use, exactly.
+    fn used(&self, state: &Self::State, now: u64) -> Ratio;
+
+    /// The part of the used units that is above what fits.
+    fn debt(&self, state: &Self::State) -> u64;
+
+    /// Adds units that fit, and names where they went.
+    fn charge(&self, state: Option<Self::State>, units: u64, now: u64) -> (Self::State, Mark);
+
+    /// Adds units that do not fit.
+    fn defer(&self, state: Option<Self::State>, units: u64, now: u64) -> Self::State;
+
+    /// Gives back up to `units` of whatever is in use.
+    fn give(&self, state: Self::State, units: u64) -> Self::State;
+
+    /// Gives back up to `units` of what the receipt stands for, and says how many.
+    fn give_back(
+        &self,
+        state: Self::State,
+        receipt: &Receipt,
+        units: u64,
+        now: u64,
+    ) -> (Self::State, u64);
+
+    /// Time to the algorithm's reset instant, for a state with something in use.
+    fn reset_us(&self, state: &Self::State, now: u64) -> u64;
+
+    /// Time until something comes back, for a state with something in use.
+    fn next_us(&self, state: &Self::State, now: u64) -> u64 {
+        self.reset_us(state, now)
+    }
+}
+
+/// The state as it is at `now`; `None` when nothing of it is left.
+fn read<L: Law>(law: &L, state: Option<&L::State>, now: u64) -> Option<L::State> {
+    law.advance(law.anchor(state?.clone(), now).state, now)
+}
+
+/// Whether `cost` more units fit at `now`. A cost of 0 fits unless more than the limit is used.
+pub(super) fn fits<L: Law>(law: &L, state: Option<&L::State>, cost: u64, now: u64) -> bool {
+    let used = read(law, state, now).map_or(Ratio::from(0), |present| law.used(&present, now));
+    used + Ratio::from(cost) <= Ratio::from(law.limit())
+}
+
+pub(super) fn act<L: Law>(law: &L, slot: &mut Option<L::State>, act: &Act, now: u64) -> Answer {
+    let mut receipt = None;
+    let verdict = match *act {
+        Act::Take { cost } | Act::Hold { cost } => {
+            let verdict = judge(law, slot.as_ref(), cost, now);
+            match verdict {
+                Verdict::Allowed => receipt = Some(take(law, slot, cost, now)),
+                Verdict::Denied { .. } if cost > 0 => write_clock_law(law, slot, now),
+                _ => {}
+            }
+            verdict
+        }
+        Act::Peek { cost } => judge(law, slot.as_ref(), cost, now),
+        Act::Give { units } => {
+            write_clock_law(law, slot, now);
+            if let Some(present) = read(law, slot.as_ref(), now) {
+                *slot = Some(law.give(present, units));
+            }
+            Verdict::Done
+        }
+        Act::Settle { receipt, actual } => {
+            write_clock_law(law, slot, now);
+            Verdict::Settled {
+                actual: settle(law, slot, &receipt, actual, now),
+            }
+        }
+        Act::Reset => {
+            *slot = None;
+            Verdict::Done
+        }
+        Act::Block { .. } => panic!("only ModelQuota::Block can be blocked"),
+    };
+    Answer {
+        receipt,
+        ..present(law, slot.as_ref(), verdict, now)
+    }
+}
+
+fn judge<L: Law>(law: &L, state: Option<&L::State>, cost: u64, now: u64) -> Verdict {
+    if cost > law.limit() {
+        return Verdict::Impossible;
+    }
+    if fits(law, state, cost, now) {
+        return Verdict::Allowed;
+    }
+    // The state that waits is the re-anchored one: a denied take writes it, a peek only thinks it.
+    let waiting = state.map(|state| law.anchor(state.clone(), now).state);
+    let retry = earliest(|wait| fits(law, waiting.as_ref(), cost, now + wait));
+    Verdict::Denied {
+        retry_us: retry.expect("whatever is within the limit fits some day"),
+    }
+}
+
+fn take<L: Law>(law: &L, slot: &mut Option<L::State>, cost: u64, now: u64) -> Receipt {
+    if cost == 0 {
+        return Receipt {
+            cost,
+            at_us: now,
+            mark: None,
+        };
+    }
+    let (state, mark) = law.charge(read(law, slot.as_ref(), now), cost, now);
+    *slot = Some(state);
+    Receipt {
+        cost,
+        at_us: now,
+        mark: Some(mark),
+    }
+}
+
+fn write_clock_law<L: Law>(law: &L, slot: &mut Option<L::State>, now: u64) {
+    if let Some(state) = slot.take() {
+        let anchored = law.anchor(state.clone(), now);
+        *slot = Some(if anchored.moved {
+            anchored.state
+        } else {
+            state
+        });
+    }
+}
+
+/// Settles and returns what has really been charged for the receipt.
+fn settle<L: Law>(
+    law: &L,
+    slot: &mut Option<L::State>,
+    receipt: &Receipt,
+    actual: u64,
+    now: u64,
+) -> u64 {
+    let mut present = read(law, slot.as_ref(), now);
+    if actual < receipt.cost {
+        let Some(state) = present else {
+            return receipt.cost;
+        };
+        let (state, given) = law.give_back(state, receipt, receipt.cost - actual, now);
+        if given > 0 {
+            *slot = Some(state);
+        }
+        return receipt.cost - given;
+    }
+    let excess = actual - receipt.cost;
+    let used = present
+        .as_ref()
+        .map_or(0, |state| law.used(state, now).ceil());
+    let room = u64::try_from(i128::from(law.limit()) - used).unwrap_or(0);
+    let at_once = excess.min(room);
+    if at_once > 0 {
+        present = Some(law.charge(present, at_once, now).0);
+    }
+    let owed = present.as_ref().map_or(0, |state| law.debt(state));
+    let later = (excess - at_once).min(law.limit().saturating_sub(owed));
+    if later > 0 {
+        present = Some(law.defer(present, later, now));
+    }
+    if at_once + later > 0 {
+        *slot = present;
+    }
+    receipt.cost + at_once + later
+}
+
+/// The answer that describes the state as it is after the act.
+fn present<L: Law>(law: &L, state: Option<&L::State>, verdict: Verdict, now: u64) -> Answer {
+    let present = read(law, state, now);
+    let limit = law.limit();
+    let remaining = largest(limit, |units| fits(law, present.as_ref(), units, now));
+    let in_use = present.filter(|state| law.used(state, now) > Ratio::from(0));
+    Answer {
+        verdict,
+        limit,
+        remaining: remaining.unwrap_or(0),
+        reset_us: in_use.as_ref().map_or(0, |state| law.reset_us(state, now)),
+        next_us: in_use.as_ref().map_or(0, |state| law.next_us(state, now)),
+        receipt: None,
+    }
+}
+
+pub(super) fn fresh_at_us<L: Law>(law: &L, slot: Option<L::State>, now: u64) -> Option<u64> {
+    let state = law.anchor(slot?, now).state;
+    if law.advance(state.clone(), now).is_none() {
+        return Some(now);
+    }
+    earliest(|wait| law.advance(state.clone(), now + wait).is_none()).map(|wait| now + wait)
+}
