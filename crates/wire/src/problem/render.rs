@@ -105,17 +105,17 @@ fn push_string(out: &mut String, text: &str) {
 
 /// The inside of a JSON string (RFC 8259 section 7).
 fn push_escaped(out: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            '\n' => out.push_str("\\n"),
-            '\0'..='\x1f' => {
-                let code = u32::from(character);
-                let digit = |value| char::from_digit(value, 16).unwrap_or('0');
-                out.push_str("\\u00");
-                out.extend([digit(code >> 4), digit(code & 0xf)]);
-            }
-            _ => out.push(character),
+    let mut plain = 0;
+    let special = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| special(*byte)) {
+        out.push_str(text.get(plain..at).unwrap_or_default());
+        plain = at + 1;
+        let digit = |value| char::from_digit(u32::from(value), 16).unwrap_or('0');
+        match byte {
+            b'\n' => out.push_str("\\n"),
+            0..=0x1f => out.extend(['\\', 'u', '0', '0', digit(byte >> 4), digit(byte & 0xf)]),
+            _ => out.extend(['\\', char::from(byte)]),
         }
     }
+    out.push_str(text.get(plain..).unwrap_or_default());
 }

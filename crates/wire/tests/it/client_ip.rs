@@ -535,4 +535,25 @@ proptest! {
         prop_assert_eq!(key(a) == key(b), alike);
         prop_assert_eq!(AddressKey::parse(&key(a).to_string(), Ipv6Prefix::new(bits).unwrap()), Some(key(a)));
     }
+
+    #[test]
+    fn a_set_of_prefixes_holds_what_one_of_them_holds(
+        networks in prop::collection::vec((0_u32..1 << 12, 20_u8..=32, any::<bool>()), 0..12),
+        probe in 0_u32..1 << 12,
+    ) {
+        let v4 = |bits: u32| IpAddr::V4((bits << 4 | 0x0a00_0000).into());
+        let v6 = |bits: u32| IpAddr::V6((u128::from(bits) << 4 | 0x2001_0db8 << 96).into());
+        let networks: Vec<_> = networks
+            .into_iter()
+            .map(|(bits, length, is_v4)| {
+                let (address, length) = if is_v4 { (v4(bits), length) } else { (v6(bits), length + 96) };
+                ipnet::IpNet::new(address, length).expect("a network")
+            })
+            .collect();
+        let set: Prefixes = networks.iter().copied().collect();
+        for probe in [v4(probe), v6(probe)] {
+            let expected = networks.iter().any(|network| network.contains(&probe));
+            prop_assert_eq!(set.contains(probe), expected, "{} in {:?}", probe, networks);
+        }
+    }
 }
