@@ -21,6 +21,7 @@
 //! (`%%36c`), and the form of a form must be itself.
 //!
 //! Letters keep their case; [`fold_case`] is for rules that do not tell case apart.
+//! Literal parts of a rule's pattern must be brought into this form before they are compared with it.
 
 use std::borrow::Cow;
 

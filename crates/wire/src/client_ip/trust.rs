@@ -40,7 +40,8 @@ impl Default for Trust {
 
 /// A set of networks, asked about addresses in any form.
 ///
-/// `::ffff:10.0.0.0/104` is the same as `10.0.0.0/8`: networks are canonical as addresses are.
+/// `::ffff:10.0.0.0/104` is the same as `10.0.0.0/8`. Clients behind NAT64 are known by their IPv4
+/// addresses: networks within `64:ff9b::/96` hold none of them.
 ///
 /// ```
 /// # use jeton_wire::client_ip::Prefixes;
@@ -85,7 +86,6 @@ impl FromIterator<IpNet> for Prefixes {
 }
 
 fn canonical_network(network: IpNet) -> IpNet {
-    let network = network.trunc();
     let v4 = || -> Option<Ipv4Net> {
         let IpNet::V6(v6) = network else {
             return None;

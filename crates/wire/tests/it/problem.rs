@@ -118,6 +118,15 @@ fn a_wrong_member_is_named() {
 }
 
 #[test]
+fn every_control_character_is_escaped() {
+    let detail: String = ('\0'..='\u{20}')
+        .chain(['"', '\\', '\u{7f}', '\u{2028}'])
+        .collect();
+    let problem = Problem::bad_request(detail.as_str());
+    assert_eq!(parsed(&problem)["detail"], json!(detail));
+}
+
+#[test]
 fn one_second_is_singular() {
     let problem = Problem::reduced_capacity(&[], Some(1));
     assert!(
@@ -149,6 +158,8 @@ fn json_is_the_default() {
         "text/html;q=0.4, application/json;q=0.5",
         "*/*, application/json",
         "text/html;q=0.5, */*",
+        "text/plain;Q=0.1, application/json;q=0.2",
+        "application/vnd.api+json, text/plain;q=0.9",
     ] {
         assert_eq!(format(accept), Format::Json, "{accept:?}");
     }
@@ -171,6 +182,7 @@ fn text_is_for_those_who_ask_for_it() {
         "application/json;profile=\"a,text/html\";q=0.1, text/plain;q=0.2",
         "text/html;level=1;q=0.7 ; ext=\"x\\\";q=0\", application/json;q=0.6",
         "text/html , ,",
+        "text/html;ext=\"a\\\",application/json,b\";q=0.5, application/json;q=0.2",
         "application/json;q=x, text/html;q=0.001",
     ] {
         assert_eq!(format(accept), Format::Text, "{accept:?}");
@@ -186,7 +198,7 @@ fn lines_of_accept_are_one_list() {
 #[test]
 fn malformed_weights_drop_their_range_only() {
     for weight in [
-        "2", "1.001", "0.1234", "", "-1", ".5", "0,5", "1.", "0.", "1.000",
+        "2", "1.001", "0.1234", "", "-1", ".5", "0,5", "1.", "0.", "0.:", "0./", "1.000",
     ] {
         let accept = format!("text/html;q={weight}, application/json;q=0.1");
         let well_formed = ["1.", "1.000"].contains(&weight);

@@ -111,6 +111,12 @@ fn a_unit_is_written_unless_it_is_the_default() {
         policies(&[slots]),
         r#""p";q=65535;qu="concurrent-requests""#
     );
+    // The draft forbids a window of zero.
+    let instant = PolicyItem {
+        window_s: Some(0),
+        ..item(Unit::Requests)
+    };
+    assert_eq!(policies(&[instant]), r#""p";q=65535;w=1"#);
 }
 
 #[test]
