@@ -143,7 +143,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// The smallest `wait ≥ 1` for which `holds`, or `None` when it holds for none up to 2^60.
+/// The smallest `wait ≥ 1` for which `holds`, or `None` when it holds for none up to 2^53.
 ///
 /// `holds` must stay true once it is true, as "allowed after this wait" does: a rule only gets
 /// freer with time.
@@ -157,7 +157,7 @@ pub fn earliest(holds: impl Fn(u64) -> bool) -> Option<u64> {
     let mut yes = 1u64;
     while !holds(yes) {
         yes *= 2;
-        if yes > 1 << 60 {
+        if yes > 1 << 53 {
             return None;
         }
     }

@@ -28,11 +28,27 @@ impl State {
 }
 
 impl Bucket {
+    /// An instant that was written under any quota. Another one has other n-ths: what does not fit
+    /// counts as one µs more.
+    #[inline]
+    fn read_instant(&self, at: Micros, part: u32) -> (u64, u32) {
+        if part >= self.rate.units() {
+            (at.get() + 1, 0)
+        } else {
+            (at.get(), part)
+        }
+    }
+
     /// The instant at which `k` units have come back, as whole µs and n-ths.
     #[inline]
     fn due(&self, s: &State, k: u32) -> (u64, u32) {
         let (us, part) = self.rate.span_of(k, s.part);
-        (s.at.saturating_add(us).min(Micros::HORIZON.get()), part)
+        let due = s.at.saturating_add(us);
+        if due < Micros::HORIZON.get() {
+            (due, part)
+        } else {
+            (Micros::HORIZON.get(), 0)
+        }
     }
 
     /// The wait until `k` units have come back, rounded up.
@@ -86,17 +102,12 @@ impl Algorithm for Bucket {
             return s;
         }
         s.owed = owed;
-        if now < at {
+        let (at, part) = self.read_instant(at, part);
+        if now.get() < at {
             s.rewound = true;
             return s;
         }
-        // Another quota has other n-ths: what does not fit counts as one µs more.
-        let over = part >= self.rate.units();
-        (s.at, s.part) = if over {
-            (at.get() + 1, 0)
-        } else {
-            (at.get(), part)
-        };
+        (s.at, s.part) = (at, part);
         self.advance(&mut s);
         s
     }
@@ -124,18 +135,20 @@ impl Algorithm for Bucket {
     fn give(&self, s: &mut State, units: u32) -> u32 {
         let given = units.min(s.owed);
         s.owed -= given;
+        if s.owed == 0 {
+            s.settle_at_now();
+        }
         given
     }
 
     fn lower(&self, s: &mut State, receipt: &Receipt, units: u32) -> u32 {
         // Plain subtraction would hand out units that have come back already: take, wait, cancel
         // would let a burst pass twice. A clock that went back counts as standing still.
-        let from = s.now.max(receipt.at);
-        let ahead = receipt.mark.get().saturating_sub(from.get());
-        let out = if receipt.mark < from {
-            0
-        } else {
-            self.rate.units_begun_in(ahead, receipt.part)
+        let from = s.now.max(receipt.at).get();
+        let (due, part) = self.read_instant(receipt.mark, receipt.part);
+        let out = match due.checked_sub(from) {
+            Some(ahead) => self.rate.units_begun_in(ahead, part),
+            None => 0,
         };
         self.give(s, units.min(u32::try_from(out).unwrap_or(u32::MAX)))
     }

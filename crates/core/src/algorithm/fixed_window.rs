@@ -53,10 +53,14 @@ impl FixedWindow {
         let fresh = self.fresh_end(s.now);
         if s.count == 0 && s.debt == 0 {
             s.end = fresh;
-        } else if s.end > s.now.get() + self.window.as_micros() {
+            return;
+        }
+        let ahead = s.end > s.now.get() + self.window.as_micros();
+        // Another quota's end is not on this grid. Written as well, or the window would end there
+        // for the next one who looks, before the wait that was stated is over.
+        let off_grid = self.anchor == Anchor::Epoch && s.end != fresh;
+        if ahead || off_grid {
             (s.end, s.rewound) = (fresh, true);
-        } else if self.anchor == Anchor::Epoch {
-            s.end = fresh;
         }
     }
 

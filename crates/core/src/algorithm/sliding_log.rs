@@ -75,7 +75,9 @@ impl State<'_> {
             append: [plain, owed],
         };
         let newest = owed.or(plain).map_or(self.raw, |e| e.stamp);
-        self.oldest = self.oldest.or(plain.or(owed).map(|e| e.stamp));
+        // A debt is written anew, and a charge at now leaves before it.
+        let charged = self.oldest.filter(|stamp| *stamp <= self.raw);
+        self.oldest = charged.or(plain.or(owed).map(|e| e.stamp));
         self.last = newest;
     }
 }

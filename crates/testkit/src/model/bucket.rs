@@ -125,16 +125,17 @@ impl Law for Bucket {
         let comes_back = |nth_last: u64| due - Ratio::from(nth_last - 1) * self.unit_time();
         let out = largest(receipt.cost, |unit| unit == 0 || comes_back(unit) > now).unwrap_or(0);
         let given = units.min(out).min(state.owed);
-        (self.give(state, given), given)
+        let owed = state.owed - given;
+        (State { owed, ..state }, given)
     }
 
     /// Until the bucket is full again.
-    fn reset_us(&self, state: &State, now: u64) -> u64 {
-        earliest(|wait| self.advance(*state, now + wait).is_none()).expect("every bucket fills")
+    fn reset_us(&self, state: &State, now: u64) -> Option<u64> {
+        earliest(|wait| self.advance(*state, now + wait).is_none())
     }
 
     /// Until one more unit can be taken.
-    fn next_us(&self, state: &State, now: u64) -> u64 {
+    fn next_us(&self, state: &State, now: u64) -> Option<u64> {
         let left = |owed: u64| self.burst.saturating_sub(owed);
         let more = |wait| {
             left(
@@ -142,6 +143,6 @@ impl Law for Bucket {
                     .map_or(0, |later| later.owed),
             ) > left(state.owed)
         };
-        earliest(more).expect("every bucket fills")
+        earliest(more)
     }
 }

@@ -1,7 +1,7 @@
 //! What all algorithms have in common: how an answer is found once an algorithm has said what its
 //! state is at an instant and how much of the limit that state uses.
 
-use super::{Act, Answer, Mark, Receipt, Verdict};
+use super::{Act, Answer, LAST_TOLD_US, Mark, Receipt, Verdict};
 use crate::exact::{Ratio, earliest, largest};
 
 /// A state after the clock law, and whether that law changed it.
@@ -38,6 +38,17 @@ pub(super) trait Law {
     /// Gives back up to `units` of whatever is in use.
     fn give(&self, state: Self::State, units: u64) -> Self::State;
 
+    /// The state without what has left by `now`. A take, a refund or an excess drops it for good;
+    /// until then, a quota with a longer window brings it back.
+    fn tidied(&self, state: Self::State, _now: u64) -> Self::State {
+        state
+    }
+
+    /// What being written at `now` leaves in the state.
+    fn seen(&self, state: Self::State, _now: u64) -> Self::State {
+        state
+    }
+
     /// Gives back up to `units` of what the receipt stands for, and says how many.
     fn give_back(
         &self,
@@ -47,11 +58,12 @@ pub(super) trait Law {
         now: u64,
     ) -> (Self::State, u64);
 
-    /// Time to the algorithm's reset instant, for a state with something in use.
-    fn reset_us(&self, state: &Self::State, now: u64) -> u64;
+    /// Time to the algorithm's reset instant, for a state with something in use; `None` when it
+    /// lies beyond all time.
+    fn reset_us(&self, state: &Self::State, now: u64) -> Option<u64>;
 
     /// Time until something comes back, for a state with something in use.
-    fn next_us(&self, state: &Self::State, now: u64) -> u64 {
+    fn next_us(&self, state: &Self::State, now: u64) -> Option<u64> {
         self.reset_us(state, now)
     }
 }
@@ -81,10 +93,8 @@ pub(super) fn act<L: Law>(law: &L, slot: &mut Option<L::State>, act: &Act, now: 
         }
         Act::Peek { cost } => judge(law, slot.as_ref(), cost, now),
         Act::Give { units } => {
-            write_clock_law(law, slot, now);
-            if let Some(present) = read(law, slot.as_ref(), now) {
-                *slot = Some(law.give(present, units));
-            }
+            let present = read(law, slot.as_ref(), now).map(|state| law.give(state, units));
+            write(law, slot, present, now);
             Verdict::Done
         }
         Act::Settle { receipt, actual } => {
@@ -116,8 +126,14 @@ fn judge<L: Law>(law: &L, state: Option<&L::State>, cost: u64, now: u64) -> Verd
     let waiting = state.map(|state| law.anchor(state.clone(), now).state);
     let retry = earliest(|wait| fits(law, waiting.as_ref(), cost, now + wait));
     Verdict::Denied {
-        retry_us: retry.expect("whatever is within the limit fits some day"),
+        retry_us: told(retry, now),
     }
+}
+
+/// A wait as it is told: none ends later than the last instant there is.
+fn told(wait: Option<u64>, now: u64) -> u64 {
+    let longest = LAST_TOLD_US - now;
+    wait.map_or(longest, |wait| wait.min(longest))
 }
 
 fn take<L: Law>(law: &L, slot: &mut Option<L::State>, cost: u64, now: u64) -> Receipt {
@@ -129,7 +145,7 @@ fn take<L: Law>(law: &L, slot: &mut Option<L::State>, cost: u64, now: u64) -> Re
         };
     }
     let (state, mark) = law.charge(read(law, slot.as_ref(), now), cost, now);
-    *slot = Some(state);
+    write(law, slot, Some(state), now);
     Receipt {
         cost,
         at_us: now,
@@ -148,7 +164,8 @@ fn write_clock_law<L: Law>(law: &L, slot: &mut Option<L::State>, now: u64) {
     }
 }
 
-/// Settles and returns what has really been charged for the receipt.
+/// Settles and returns what has really been charged for the receipt. Like every act that is not a
+/// look or a denial, it writes the state as it is now, even where it finds nothing to change.
 fn settle<L: Law>(
     law: &L,
     slot: &mut Option<L::State>,
@@ -157,14 +174,14 @@ fn settle<L: Law>(
     now: u64,
 ) -> u64 {
     let mut present = read(law, slot.as_ref(), now);
-    if actual < receipt.cost {
-        let Some(state) = present else {
-            return receipt.cost;
-        };
-        let (state, given) = law.give_back(state, receipt, receipt.cost - actual, now);
-        if given > 0 {
-            *slot = Some(state);
-        }
+    if actual <= receipt.cost {
+        let mut given = 0;
+        let lowered = present.map(|state| {
+            let (state, units) = law.give_back(state, receipt, receipt.cost - actual, now);
+            given = units;
+            state
+        });
+        *slot = lowered.map(|state| law.seen(state, now));
         return receipt.cost - given;
     }
     let excess = actual - receipt.cost;
@@ -181,10 +198,12 @@ fn settle<L: Law>(
     if later > 0 {
         present = Some(law.defer(present, later, now));
     }
-    if at_once + later > 0 {
-        *slot = present;
-    }
+    write(law, slot, present, now);
     receipt.cost + at_once + later
+}
+
+fn write<L: Law>(law: &L, slot: &mut Option<L::State>, state: Option<L::State>, now: u64) {
+    *slot = state.map(|state| law.seen(law.tidied(state, now), now));
 }
 
 /// The answer that describes the state as it is after the act.
@@ -197,8 +216,12 @@ fn present<L: Law>(law: &L, state: Option<&L::State>, verdict: Verdict, now: u64
         verdict,
         limit,
         remaining: remaining.unwrap_or(0),
-        reset_us: in_use.as_ref().map_or(0, |state| law.reset_us(state, now)),
-        next_us: in_use.as_ref().map_or(0, |state| law.next_us(state, now)),
+        reset_us: in_use
+            .as_ref()
+            .map_or(0, |state| told(law.reset_us(state, now), now)),
+        next_us: in_use
+            .as_ref()
+            .map_or(0, |state| told(law.next_us(state, now), now)),
         receipt: None,
     }
 }
@@ -208,5 +231,6 @@ pub(super) fn fresh_at_us<L: Law>(law: &L, slot: Option<L::State>, now: u64) -> 
     if law.advance(state.clone(), now).is_none() {
         return Some(now);
     }
-    earliest(|wait| law.advance(state.clone(), now + wait).is_none()).map(|wait| now + wait)
+    let wait = earliest(|wait| law.advance(state.clone(), now + wait).is_none());
+    Some(now + told(wait, now))
 }

@@ -31,6 +31,30 @@ impl FixedWindow {
     }
 }
 
+impl FixedWindow {
+    /// Follows the windows, one after the other, to the one that ends after `now`.
+    fn roll(&self, state: State, now: u64) -> State {
+        if state.end_us > now {
+            return state;
+        }
+        let passed = (now - state.end_us) / self.window_us + 1;
+        State {
+            end_us: state.end_us + passed * self.window_us,
+            count: share_of_debt(state.debt, self.limit, passed),
+            debt: debt_after(state.debt, self.limit, passed),
+        }
+    }
+
+    /// The end of the present window, given the one that the state says.
+    fn possible_end(&self, end_us: u64, now: u64) -> u64 {
+        if self.epoch {
+            self.epoch_end(now)
+        } else {
+            end_us.min(now + self.window_us)
+        }
+    }
+}
+
 /// What the `nth` window from now on (1 is the next) bears of a debt, at most `limit` each.
 pub(super) fn share_of_debt(debt: u64, limit: u64, nth: u64) -> u64 {
     let borne_before = u128::from(limit) * u128::from(nth - 1);
@@ -51,40 +75,27 @@ impl Law for FixedWindow {
         self.limit
     }
 
-    /// A live window that cannot be the present one (the clock went back, or the quota changed)
-    /// counts as the present one, with all that is in it.
+    /// A window that cannot be the present one, because the clock went back or the quota changed,
+    /// counts as the present one, with all that is in it. Written even on a denial: the wait that
+    /// the denial states goes by the present window's end.
     fn anchor(&self, state: State, now: u64) -> Anchored<State> {
-        let live = state.end_us > now;
-        let present = if self.epoch {
-            self.epoch_end(now)
-        } else {
-            now + self.window_us
-        };
-        let impossible = if self.epoch {
-            state.end_us != present
-        } else {
-            state.end_us > present
-        };
-        let moved = live && impossible;
-        let end_us = if moved { present } else { state.end_us };
+        let rolled = self.roll(state, now);
+        let end_us = self.possible_end(rolled.end_us, now);
+        if end_us == rolled.end_us || rolled.count + rolled.debt == 0 {
+            return Anchored {
+                state,
+                moved: false,
+            };
+        }
         Anchored {
-            state: State { end_us, ..state },
-            moved,
+            state: State { end_us, ..rolled },
+            moved: true,
         }
     }
 
     fn advance(&self, state: State, now: u64) -> Option<State> {
-        let mut state = state;
-        if state.end_us <= now {
-            let passed = (now - state.end_us) / self.window_us + 1;
-            state = State {
-                end_us: state.end_us + passed * self.window_us,
-                count: share_of_debt(state.debt, self.limit, passed),
-                debt: debt_after(state.debt, self.limit, passed),
-            };
-        }
-        let state = self.anchor(state, now).state;
-        (state.count + state.debt > 0).then_some(state)
+        let rolled = self.roll(state, now);
+        (rolled.count + rolled.debt > 0).then_some(rolled)
     }
 
     fn used(&self, state: &State, _now: u64) -> Ratio {
@@ -135,7 +146,7 @@ impl Law for FixedWindow {
     }
 
     /// Until the window ends.
-    fn reset_us(&self, state: &State, now: u64) -> u64 {
-        state.end_us - now
+    fn reset_us(&self, state: &State, now: u64) -> Option<u64> {
+        Some(state.end_us - now)
     }
 }

@@ -15,6 +15,10 @@ pub mod sliding_log;
 
 use crate::exact::Ratio;
 
+/// The last instant that is ever told, in microseconds: 2^52, in September 2112. A wait that would
+/// end later is told as ending then.
+pub const LAST_TOLD_US: u64 = 1 << 52;
+
 /// What a key may use, in plain integers; times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelQuota {
@@ -209,7 +213,7 @@ impl Answer {
 /// assert!(model.act(&quota, &Act::Take { cost: 1 }, 100).allowed());
 /// assert_eq!(model.act(&quota, &Act::Take { cost: 1 }, 104).retry_us(), Some(6));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     bucket: Option<bucket::State>,
     fixed_window: Option<fixed_window::State>,

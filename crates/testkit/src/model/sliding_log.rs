@@ -1,7 +1,7 @@
 //! `sliding-log`: every charge is remembered until exactly one window after it.
 //!
 //! Definition: a charge stamped s counts while s + W > now. The sum of what counts must not pass
-//! L. Debt is one heap of units with a stamp of its own, one window ahead of the latest excess.
+//! L. Debt is stamped one window ahead, all of it one window ahead of the latest excess.
 
 use super::drive::{Anchored, Law};
 use super::{Mark, Receipt};
@@ -26,7 +26,7 @@ struct Entry {
 pub struct State {
     entries: Vec<Entry>,
     debt: Entry,
-    /// The time of the newest charge.
+    /// The newest time the log was written at.
     seen_us: u64,
     /// How far the stamps have been moved back by clock steps in all: what an entry is called by
     /// its receipts is the stamp it would have without them.
@@ -38,7 +38,7 @@ impl SlidingLog {
         entry.units > 0 && entry.stamp + i128::from(self.window_us) > i128::from(now)
     }
 
-    fn touched(state: Option<State>, now: u64) -> State {
+    fn or_empty(state: Option<State>, now: u64) -> State {
         let nothing = Entry { stamp: 0, units: 0 };
         let empty = State {
             entries: Vec::new(),
@@ -46,10 +46,7 @@ impl SlidingLog {
             seen_us: now,
             shifted: 0,
         };
-        State {
-            seen_us: now,
-            ..state.unwrap_or(empty)
-        }
+        state.unwrap_or(empty)
     }
 }
 
@@ -60,7 +57,7 @@ impl Law for SlidingLog {
         self.limit
     }
 
-    /// A clock behind the newest charge moves all stamps back by the difference.
+    /// A clock behind the newest write moves all stamps back by the difference.
     fn anchor(&self, state: State, now: u64) -> Anchored<State> {
         let back = i128::from(state.seen_us.saturating_sub(now));
         let earlier = |entry: Entry| Entry {
@@ -79,17 +76,23 @@ impl Law for SlidingLog {
         }
     }
 
+    /// Debt is debt while its stamp lies ahead; from then on it is a charge like any other.
     fn advance(&self, state: State, now: u64) -> Option<State> {
         let mut state = state;
-        state.entries.retain(|entry| self.in_force(entry, now));
-        if !self.in_force(&state.debt, now) {
+        if state.debt.units > 0 && state.debt.stamp <= i128::from(now) {
+            state.entries.push(state.debt);
             state.debt.units = 0;
         }
-        (!state.entries.is_empty() || state.debt.units > 0).then_some(state)
+        let something = self.used(&state, now) > Ratio::from(0);
+        something.then_some(state)
     }
 
-    fn used(&self, state: &State, _now: u64) -> Ratio {
-        let units: u64 = state.entries.iter().map(|entry| entry.units).sum();
+    fn used(&self, state: &State, now: u64) -> Ratio {
+        let counts = state
+            .entries
+            .iter()
+            .filter(|entry| self.in_force(entry, now));
+        let units: u64 = counts.map(|entry| entry.units).sum();
         Ratio::from(units + state.debt.units)
     }
 
@@ -98,7 +101,7 @@ impl Law for SlidingLog {
     }
 
     fn charge(&self, state: Option<State>, units: u64, now: u64) -> (State, Mark) {
-        let mut state = Self::touched(state, now);
+        let mut state = Self::or_empty(state, now);
         let stamp = i128::from(now);
         match state.entries.iter_mut().find(|entry| entry.stamp == stamp) {
             Some(entry) => entry.units += units,
@@ -109,7 +112,7 @@ impl Law for SlidingLog {
     }
 
     fn defer(&self, state: Option<State>, units: u64, now: u64) -> State {
-        let mut state = Self::touched(state, now);
+        let mut state = Self::or_empty(state, now);
         state.debt.units += units;
         state.debt.stamp = i128::from(now + self.window_us);
         state
@@ -118,6 +121,8 @@ impl Law for SlidingLog {
     fn give(&self, state: State, units: u64) -> State {
         let mut state = state;
         let mut left = units;
+        // What has left comes last, where it can take nothing from what counts: all of that is gone
+        // by then.
         let newest_first = state.entries.iter_mut().rev();
         for entry in std::iter::once(&mut state.debt).chain(newest_first) {
             let given = left.min(entry.units);
@@ -127,11 +132,28 @@ impl Law for SlidingLog {
         state
     }
 
+    fn tidied(&self, state: State, now: u64) -> State {
+        let mut state = state;
+        state.entries.retain(|entry| self.in_force(entry, now));
+        state
+    }
+
+    fn seen(&self, state: State, now: u64) -> State {
+        State {
+            seen_us: now,
+            ..state
+        }
+    }
+
     /// Lowers the very entry the receipt names, as long as it still counts.
-    fn give_back(&self, state: State, receipt: &Receipt, units: u64, _now: u64) -> (State, u64) {
+    fn give_back(&self, state: State, receipt: &Receipt, units: u64, now: u64) -> (State, u64) {
         let mut state = state;
         let mut given = 0;
-        for entry in &mut state.entries {
+        for entry in state
+            .entries
+            .iter_mut()
+            .filter(|entry| self.in_force(entry, now))
+        {
             if receipt.mark == Some(Mark::Entry(entry.stamp + state.shifted)) {
                 given = units.min(entry.units);
                 entry.units -= given;
@@ -140,8 +162,8 @@ impl Law for SlidingLog {
         (state, given)
     }
 
-    /// Until the oldest charge that counts leaves, or the debt when there is nothing else.
-    fn reset_us(&self, state: &State, now: u64) -> u64 {
+    /// Until the oldest charge that counts leaves.
+    fn reset_us(&self, state: &State, now: u64) -> Option<u64> {
         let charges = state
             .entries
             .iter()
@@ -150,7 +172,6 @@ impl Law for SlidingLog {
             .map(|entry| entry.stamp)
             .min()
             .unwrap_or(state.debt.stamp);
-        u64::try_from(oldest + i128::from(self.window_us) - i128::from(now))
-            .expect("it still counts")
+        u64::try_from(oldest + i128::from(self.window_us) - i128::from(now)).ok()
     }
 }

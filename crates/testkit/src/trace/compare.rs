@@ -154,6 +154,31 @@ pub fn compare<S: Subject>(
     Ok(figures)
 }
 
+/// Runs the events of one trace, such as one that a [`Difference`] has cut down.
+///
+/// # Errors
+///
+/// The first difference; the events up to it are left as they are.
+pub fn replay<S: Subject>(
+    family: Family,
+    events: &[Event],
+    make: impl Fn() -> S,
+) -> Result<(), Box<Difference>> {
+    match differing_prefix(events, &make) {
+        None => Ok(()),
+        Some((events, model, subject)) => {
+            let seed = 0;
+            Err(Box::new(Difference {
+                family,
+                seed,
+                events,
+                model,
+                subject,
+            }))
+        }
+    }
+}
+
 enum Step {
     Same(Answer),
     /// A settle of something that was not allowed in a trace that has been cut down.
@@ -166,6 +191,8 @@ struct Pair<S> {
     subject: S,
     receipts: HashMap<usize, Receipt>,
     last: Option<(Event, Answer)>,
+    /// From when on the state may be forgotten.
+    fresh_us: Option<u64>,
     figures: Figures,
 }
 
@@ -177,6 +204,7 @@ impl<S: Subject> Pair<S> {
             subject,
             receipts,
             last: None,
+            fresh_us: None,
             figures: Figures::default(),
         }
     }
@@ -199,8 +227,11 @@ impl<S: Subject> Pair<S> {
                 return Step::Differs(self.model.act(&event.quota, &act, event.now_us), None);
             }
             self.model.forget();
+            self.fresh_us = None;
         }
+        let before = self.model.clone();
         let answer = self.model.act(&event.quota, &act, event.now_us);
+        self.note_write(event, &answer, &before);
         let told = self.subject.answer(event);
         if !same(&answer, &told) {
             return Step::Differs(answer, Some(told));
@@ -213,14 +244,23 @@ impl<S: Subject> Pair<S> {
         Step::Same(answer)
     }
 
-    /// A state may be forgotten from the instant on from which the quota it was last used under
+    /// A state may be forgotten from the instant on from which the quota it was last written under
     /// answers as if it had never been.
     fn may_forget(&self, event: &Event) -> bool {
-        let Some((last, _)) = self.last else {
-            return true;
+        self.fresh_us
+            .is_none_or(|fresh_us| fresh_us <= event.now_us)
+    }
+
+    fn note_write(&mut self, event: &Event, answer: &Answer, before: &Model) {
+        let charged = answer.receipt.is_some_and(|receipt| receipt.cost > 0);
+        let written = match event.ask {
+            Ask::Give { .. } | Ask::Settle { .. } | Ask::Reset => true,
+            Ask::Take { .. } | Ask::Hold { .. } => charged || *before != self.model,
+            Ask::Peek { .. } => false,
         };
-        let fresh = self.model.fresh_at_us(&last.quota, last.now_us);
-        fresh.is_none_or(|fresh_us| fresh_us <= event.now_us)
+        if written {
+            self.fresh_us = self.model.fresh_at_us(&event.quota, event.now_us);
+        }
     }
 
     fn count(&mut self, event: &Event, answer: &Answer) {

@@ -4,7 +4,7 @@ mod compare;
 mod quotas;
 mod traffic;
 
-pub use compare::{Difference, Figures, Subject, Told, compare};
+pub use compare::{Difference, Figures, Subject, Told, compare, replay};
 pub use quotas::{Family, admissible};
 pub use traffic::Traffic;
 

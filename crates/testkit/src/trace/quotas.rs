@@ -106,32 +106,8 @@ pub(super) fn draw(family: Family, random: &mut Random) -> Vec<ModelQuota> {
             near(first, random)
         };
         quotas.push(other);
-        if !readable_under_each_other(&quotas) {
-            quotas.pop();
-        }
     }
     quotas
-}
-
-/// Units owed under one bucket may be read under the other; the time they take then has to stay in
-/// the domain as well.
-fn readable_under_each_other(quotas: &[ModelQuota]) -> bool {
-    let buckets: Vec<(Ratio, u64)> = quotas
-        .iter()
-        .filter_map(|quota| match *quota {
-            ModelQuota::Bucket {
-                units,
-                per_us,
-                burst,
-            } => Some((Ratio::new(per_us.into(), units.into()), burst)),
-            _ => None,
-        })
-        .collect();
-    let Some(slowest) = buckets.iter().map(|bucket| bucket.0).max() else {
-        return true;
-    };
-    let most = buckets.iter().map(|bucket| bucket.1).max().unwrap_or(0);
-    slowest * Ratio::from(most) <= Ratio::from(LONGEST_SPAN_US)
 }
 
 fn one(family: Family, random: &mut Random) -> ModelQuota {

@@ -1,0 +1,134 @@
+//! The engine as a subject of comparison.
+
+use std::collections::HashMap;
+
+use jeton_core::codec::{Stored, decode, encode};
+use jeton_core::{Act, Anchor, Cost, Edit, Fit, Micros, Quota, Rate, Receipt, Span, View};
+use jeton_testkit::model::{ModelQuota, Verdict};
+use jeton_testkit::trace::{Ask, Event, Subject, Told};
+
+/// One state decided by the engine, kept as the bytes a store would keep.
+pub(crate) struct Engine {
+    bytes: Option<Vec<u8>>,
+    receipts: HashMap<usize, Receipt>,
+    /// Whether a state is forgotten as soon as it may be, or kept as long as possible.
+    forgetful: bool,
+}
+
+impl Engine {
+    pub(crate) fn new(forgetful: bool) -> Self {
+        Self {
+            bytes: None,
+            receipts: HashMap::new(),
+            forgetful,
+        }
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.bytes.as_ref().map(|bytes| decode(bytes).unwrap())
+    }
+}
+
+impl Subject for Engine {
+    fn has_forgotten(&mut self, event: &Event) -> bool {
+        let over = |stored: Stored| stored.until <= Micros::new(event.now_us);
+        let forgets = self.forgetful && self.stored().is_some_and(over);
+        if forgets {
+            self.bytes = None;
+        }
+        forgets
+    }
+
+    fn answer(&mut self, event: &Event) -> Told {
+        let quota = quota_of(&event.quota);
+        let act = match event.ask {
+            Ask::Take { cost } => Act::Take {
+                cost: Cost::new(cost),
+            },
+            Ask::Peek { cost } => Act::Peek {
+                cost: Cost::new(cost),
+            },
+            Ask::Hold { cost } => Act::Hold {
+                cost: Cost::new(cost),
+            },
+            Ask::Give { units } => Act::Give {
+                units: Cost::new(units),
+            },
+            Ask::Settle { of, actual } => Act::Settle {
+                receipt: self.receipts[&of],
+                actual: Cost::new(actual),
+            },
+            Ask::Reset => Act::Reset,
+        };
+        let mut tail = self.stored().map_or_else(Vec::new, |stored| stored.tail);
+        let cell = self.stored().map(|stored| stored.cell);
+        let view = View { cell, tail: &tail };
+        let outcome = quota.decide(view, &act, Micros::new(event.now_us));
+        match outcome.edit {
+            Edit::Keep => {}
+            Edit::Erase => self.bytes = None,
+            Edit::Put {
+                cell,
+                until,
+                tail: edit,
+            } => {
+                edit.apply(&mut tail);
+                let mut bytes = Vec::new();
+                encode(quota.kind(), until, &cell, &tail, &mut bytes);
+                self.bytes = Some(bytes);
+            }
+        }
+        let decision = outcome.decision;
+        let verdict = match (event.ask, decision.fit) {
+            (Ask::Give { .. } | Ask::Reset, Fit::Settled { .. }) => Verdict::Done,
+            (_, Fit::Allowed) => Verdict::Allowed,
+            (_, Fit::Denied { retry_after }) => Verdict::Denied {
+                retry_us: retry_after.as_micros(),
+            },
+            (_, Fit::Impossible) => Verdict::Impossible,
+            (_, Fit::Settled { actual }) => Verdict::Settled {
+                actual: actual.into(),
+            },
+        };
+        if matches!(event.ask, Ask::Take { .. } | Ask::Hold { .. }) && verdict == Verdict::Allowed {
+            self.receipts.insert(event.number, decision.receipt);
+        }
+        Told {
+            verdict,
+            limit: decision.limit.into(),
+            remaining: decision.remaining.into(),
+            reset_us: decision.reset_after.as_micros(),
+            next_us: Some(decision.next_after.as_micros()),
+        }
+    }
+}
+
+fn quota_of(quota: &ModelQuota) -> Quota {
+    let span = |us: u64| Span::from_micros(us).unwrap();
+    match *quota {
+        ModelQuota::Bucket {
+            units,
+            per_us,
+            burst,
+        } => Quota::bucket(Rate::new(units, span(per_us)).unwrap(), burst).unwrap(),
+        ModelQuota::FixedWindow {
+            limit,
+            window_us,
+            epoch,
+        } => {
+            let anchor = if epoch {
+                Anchor::Epoch
+            } else {
+                Anchor::FirstRequest
+            };
+            Quota::fixed_window(limit, span(window_us), anchor).unwrap()
+        }
+        ModelQuota::SlidingCounter { limit, window_us } => {
+            Quota::sliding_counter(limit, span(window_us)).unwrap()
+        }
+        ModelQuota::SlidingLog { limit, window_us } => {
+            Quota::sliding_log(limit, span(window_us)).unwrap()
+        }
+        ModelQuota::Block => Quota::Block,
+    }
+}
