@@ -1,0 +1,123 @@
+//! The command line: names, flags, help with examples.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Exact rate limiting in front of any HTTP service.
+#[derive(Debug, Parser)]
+#[command(name = "jeton", version, disable_help_subcommand = true)]
+#[command(after_help = "Start here:
+  jeton demo                                              see it work, nothing needed beside it
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
+  jeton check --config jeton.toml                         every mistake at once, each rule in words
+  jeton serve --config jeton.toml")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What `jeton` can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// An example service behind the proxy, with honest clients and one spammer.
+    Demo(Demo),
+    /// Protect a service without a file.
+    Proxy(Proxy),
+    /// Run everything a policy file names.
+    Serve(Serve),
+    /// Read a policy file: every mistake at once, each rule in words with its worst case.
+    Check(Check),
+    /// Run a trace through a policy on a virtual clock.
+    Simulate(Simulate),
+}
+
+/// `jeton demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  jeton demo --for 10s        while it runs: curl -i the printed address")]
+pub struct Demo {
+    /// How long the clients send, for example 10s or 1m.
+    #[arg(long = "for", value_name = "DURATION", default_value = "10s")]
+    pub lasting: String,
+}
+
+/// `jeton proxy`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 5/s --burst 20 --listen 0.0.0.0:8080
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 1000/h --key header:x-api-key --strict
+
+--limit N/P is a token bucket of N that fills at N per P: at most N at once, and up to 2N in the first P.
+--strict is a sliding log: never more than N in any P, at the price of memory that follows use.")]
+pub struct Proxy {
+    /// The service to protect.
+    #[arg(long, value_name = "URL")]
+    pub upstream: String,
+    /// How much each client may do: N/unit (100/min) or N/duration (3/2s).
+    #[arg(long, value_name = "RATE")]
+    pub limit: String,
+    /// Units at once from a full state, instead of N of the limit.
+    #[arg(long, value_name = "N", conflicts_with = "strict")]
+    pub burst: Option<u64>,
+    /// Never more than N in any period, wherever it begins (sliding log).
+    #[arg(long)]
+    pub strict: bool,
+    /// Whose counter: client-ip, global, header:NAME, cookie:NAME …; repeat it for several parts.
+    #[arg(long, value_name = "PART", default_value = "client-ip")]
+    pub key: Vec<String>,
+    /// Where clients connect: address:port, or unix:/path.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub listen: String,
+}
+
+/// `jeton serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton serve
+  jeton serve --config /etc/jeton/jeton.toml
+
+SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0.")]
+pub struct Serve {
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
+    pub config: PathBuf,
+}
+
+/// `jeton check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton check
+  jeton check --config jeton.toml --json | jq .
+
+Exit status: 0 if the policy can be loaded (warnings allowed), 1 if not.")]
+pub struct Check {
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
+    pub config: PathBuf,
+    /// One JSON document on standard output instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `jeton simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: four requests of which the last is too many
+  printf '%s\\n' '{\"at_us\":0,\"rule\":\"api\",\"key\":\"alice\",\"cost\":4}' \\
+                '{\"at_us\":1000000,\"rule\":\"api\",\"key\":\"alice\"}' | jeton simulate --config jeton.toml
+
+A line in is one event: {\"at_us\", \"op\": take|check|refund|reset, \"rule\" + \"key\" + \"cost\", or \"charges\", or \"request\"}.
+A line out is its answer, in the same order. A bad line stops the run with its number, exit 1.")]
+pub struct Simulate {
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
+    pub config: PathBuf,
+    /// The trace, a JSON event per line; standard input if absent.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// A summary per rule instead of a line per event.
+    #[arg(long)]
+    pub summary: bool,
+}

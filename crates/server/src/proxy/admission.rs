@@ -1,0 +1,150 @@
+//! The seam between the proxy and whatever decides: one question per request.
+
+use std::fmt;
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response};
+use http_body_util::Full;
+use smallvec::SmallVec;
+
+/// Decides about requests. Asked once for each request that is well-formed, before anything of it
+/// reaches the upstream.
+pub trait Admission: Send + Sync + 'static {
+    /// May this request pass?
+    ///
+    /// Hop-by-hop fields and every `x-jeton-…` field are already gone; `X-Forwarded-…` still
+    /// stands as the peer sent it. Fields removed from `request` do not reach the upstream.
+    fn admit(&self, request: &mut http::request::Parts, peer: Peer) -> Admitting;
+
+    /// Whether `peer` is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` are kept; those
+    /// of anybody else are replaced. Asked once per connection.
+    fn trusts(&self, peer: Peer) -> bool {
+        let _ = peer;
+        false
+    }
+}
+
+/// The answer of [`Admission::admit`]: at once where no store has to be waited for, so that the
+/// common path allocates nothing.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would allocate on the common path"
+)]
+pub enum Admitting {
+    /// Decided.
+    Now(Admitted),
+    /// Decided when this completes. Dropped if the client goes away first.
+    Later(Pin<Box<dyn Future<Output = Admitted> + Send>>),
+}
+
+impl fmt::Debug for Admitting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now(admitted) => f.debug_tuple("Now").field(admitted).finish(),
+            Self::Later(_) => f.write_str("Later(..)"),
+        }
+    }
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum Admitted {
+    /// It goes to the upstream.
+    Pass(Pass),
+    /// It is answered here, and the upstream never sees it.
+    Answer(Response<Full<Bytes>>),
+}
+
+/// How a request passes.
+#[derive(Default)]
+pub struct Pass {
+    /// Appended to the response, after whatever the upstream set itself, and to the proxy's own
+    /// answer if the upstream fails.
+    pub response_fields: Fields,
+    /// Kept until the response body has ended or the client is gone.
+    pub hold: Option<Box<dyn Hold>>,
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pass")
+            .field("response_fields", &self.response_fields)
+            .field("hold", &self.hold.is_some())
+            .finish()
+    }
+}
+
+/// Something taken for the duration of a request, given back by its `Drop`.
+pub trait Hold: Send + 'static {
+    /// The head of the response that goes to the client, whoever made it. Not called when the
+    /// client left before there was one.
+    fn answered(&mut self, response: &http::response::Parts) {
+        let _ = response;
+    }
+}
+
+/// A short list of fields, without allocation up to three.
+#[derive(Clone, Debug, Default)]
+pub struct Fields(SmallVec<[(HeaderName, HeaderValue); 3]>);
+
+impl Fields {
+    /// No fields.
+    pub const fn new() -> Self {
+        Self(SmallVec::new_const())
+    }
+
+    /// Adds a field behind those that are there.
+    pub fn push(&mut self, name: HeaderName, value: HeaderValue) {
+        self.0.push((name, value));
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn append_to(self, headers: &mut http::HeaderMap) {
+        for (name, value) in self.0 {
+            headers.append(name, value);
+        }
+    }
+}
+
+impl FromIterator<(HeaderName, HeaderValue)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (HeaderName, HeaderValue)>>(fields: I) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
+/// The other end of the client's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    address: Option<SocketAddr>,
+}
+
+impl Peer {
+    pub(super) fn tcp(address: SocketAddr) -> Self {
+        let canonical = SocketAddr::new(address.ip().to_canonical(), address.port());
+        Self {
+            address: Some(canonical),
+        }
+    }
+
+    pub(super) const fn unix() -> Self {
+        Self { address: None }
+    }
+
+    /// Address and port; none behind a Unix socket. An IPv4 client of a dual-stack listener has
+    /// its IPv4 address here.
+    pub fn address(self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// The address alone; none behind a Unix socket.
+    pub fn ip(self) -> Option<IpAddr> {
+        self.address.map(|address| address.ip())
+    }
+}

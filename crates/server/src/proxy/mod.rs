@@ -1,0 +1,61 @@
+//! The HTTP reverse proxy: HTTP/1.1 in, one `http://` upstream out, bodies streamed both ways.
+//!
+//! What it promises, each held by a test against real servers:
+//!
+//! - **Bounded.** No body is ever buffered; heads, connections, waits and stalls have limits
+//!   ([`Limits`], [`Timeouts`]).
+//! - **One reading of a request.** What two parsers could frame differently is refused with 400,
+//!   and the connection closed ([RFC 9112, section 6.3]).
+//! - **Never worse than no proxy.** A stale upstream connection is replaced and an unsent request
+//!   sent again; a body is never sent twice. An upstream that fails is 502 or 504, and says why.
+//! - **A refusal arrives.** A refused upload is read within bounds, so that its client sees the
+//!   answer instead of a reset.
+//!
+//! The proxy knows nothing of limits: it asks an [`Admission`]. WebSocket, other upgrades and
+//! `CONNECT` are not served yet.
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use jeton_server::proxy::{self, Admission, Admitted, Admitting, Pass, Peer, Settings};
+//! struct Everybody;
+//!
+//! impl Admission for Everybody {
+//!     fn admit(&self, _: &mut http::request::Parts, _: Peer) -> Admitting {
+//!         Admitting::Now(Admitted::Pass(Pass::default()))
+//!     }
+//! }
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let settings = Settings::new("127.0.0.1:8080".parse()?, "http://127.0.0.1:3000".parse()?);
+//! let bound = proxy::bind(settings)?;
+//! println!("listening on {}", bound.address());
+//! let until = async { drop(tokio::signal::ctrl_c().await) };
+//! bound.serve(Arc::new(Everybody), until).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [RFC 9112, section 6.3]: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
+
+mod admission;
+mod connection;
+mod download;
+mod exchange;
+mod fields;
+mod forwarded;
+mod handle;
+mod head_scan;
+mod io;
+mod listen;
+mod pool;
+mod problem;
+mod pulse;
+mod serve;
+mod settings;
+mod upload;
+mod vet;
+
+pub use admission::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
+pub use listen::{Address, AddressError, BindError};
+pub use serve::{Bound, bind};
+pub use settings::{Limits, Settings, Timeouts, Upstream, UpstreamError};
