@@ -14,6 +14,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
 
 pub mod bound;
+pub mod deviation;
 
 pub mod exact;
 pub mod model;
