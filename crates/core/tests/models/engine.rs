@@ -59,6 +59,9 @@ impl Subject for Engine {
                 actual: Cost::new(actual),
             },
             Ask::Reset => Act::Reset,
+            Ask::Block { until_us } => Act::Block {
+                until: Micros::stored(until_us),
+            },
         };
         let mut tail = self.stored().map_or_else(Vec::new, |stored| stored.tail);
         let cell = self.stored().map(|stored| stored.cell);
@@ -80,7 +83,9 @@ impl Subject for Engine {
         }
         let decision = outcome.decision;
         let verdict = match (event.ask, decision.fit) {
-            (Ask::Give { .. } | Ask::Reset, Fit::Settled { .. }) => Verdict::Done,
+            (Ask::Give { .. } | Ask::Reset | Ask::Block { .. }, Fit::Settled { .. }) => {
+                Verdict::Done
+            }
             (_, Fit::Allowed) => Verdict::Allowed,
             (_, Fit::Denied { retry_after }) => Verdict::Denied {
                 retry_us: retry_after.as_micros(),

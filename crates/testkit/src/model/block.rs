@@ -1,16 +1,46 @@
 //! A block: nothing passes before its end, not even a look at cost 0.
+//!
+//! Definition: a block lasts for a span from the instant it was set. A clock that goes back behind
+//! that instant makes it start anew, so that a block never lasts longer than it was meant to.
 
-use super::{Act, Answer, Verdict};
+use super::{Act, Answer, NO_LIMIT, Verdict};
 
-pub(super) fn act(slot: &mut Option<u64>, act: &Act, now: u64) -> Answer {
-    let left = |slot: &Option<u64>| slot.map_or(0, |until| until.saturating_sub(now));
+/// Since when, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    set_us: u64,
+    span_us: u64,
+}
+
+impl State {
+    fn left_us(self, now: u64) -> u64 {
+        self.span_us.saturating_sub(now.saturating_sub(self.set_us))
+    }
+
+    /// The instant from which on it lets everything pass, as seen at `now`.
+    pub(super) fn over_at_us(self, now: u64) -> u64 {
+        now + self.left_us(now)
+    }
+}
+
+pub(super) fn act(slot: &mut Option<State>, act: &Act, now: u64) -> Answer {
     let verdict = match *act {
-        Act::Take { .. } | Act::Peek { .. } | Act::Hold { .. } => match left(slot) {
-            0 => Verdict::Allowed,
-            retry_us => Verdict::Denied { retry_us },
-        },
+        Act::Take { cost } | Act::Hold { cost } => {
+            if cost > 0 {
+                *slot = slot.map(|block| State {
+                    set_us: block.set_us.min(now),
+                    ..block
+                });
+            }
+            judge(*slot, now)
+        }
+        Act::Peek { .. } => judge(*slot, now),
         Act::Block { until_us } => {
-            *slot = (until_us > now).then_some(until_us);
+            let span_us = until_us.saturating_sub(now);
+            *slot = Some(State {
+                set_us: now,
+                span_us,
+            });
             Verdict::Done
         }
         Act::Reset => {
@@ -18,17 +48,22 @@ pub(super) fn act(slot: &mut Option<u64>, act: &Act, now: u64) -> Answer {
             Verdict::Done
         }
         Act::Give { .. } => Verdict::Done,
-        Act::Settle { receipt, .. } => Verdict::Settled {
-            actual: receipt.cost,
-        },
+        Act::Settle { .. } => Verdict::Settled { actual: 0 },
     };
-    let wait = left(slot);
+    let left_us = slot.map_or(0, |block| block.left_us(now));
     Answer {
         verdict,
-        limit: 0,
-        remaining: 0,
-        reset_us: wait,
-        next_us: wait,
+        limit: NO_LIMIT,
+        remaining: if left_us == 0 { NO_LIMIT } else { 0 },
+        reset_us: left_us,
+        next_us: left_us,
         receipt: None,
+    }
+}
+
+fn judge(block: Option<State>, now: u64) -> Verdict {
+    match block.map_or(0, |block| block.left_us(now)) {
+        0 => Verdict::Allowed,
+        retry_us => Verdict::Denied { retry_us },
     }
 }

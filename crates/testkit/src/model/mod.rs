@@ -19,6 +19,9 @@ use crate::exact::Ratio;
 /// end later is told as ending then.
 pub const LAST_TOLD_US: u64 = 1 << 52;
 
+/// What stands for the limit where there is none of its own: above every limit there is.
+pub const NO_LIMIT: u64 = u32::MAX as u64;
+
 /// What a key may use, in plain integers; times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelQuota {
@@ -66,11 +69,12 @@ impl ModelQuota {
             Self::FixedWindow { limit, .. }
             | Self::SlidingCounter { limit, .. }
             | Self::SlidingLog { limit, .. } => limit,
-            Self::Block => 0,
+            Self::Block => NO_LIMIT,
         }
     }
 
-    /// The time after which nothing of a full state without debt is left, in microseconds.
+    /// The time after which nothing of a full state without debt is left, in microseconds. A block
+    /// has none of its own.
     pub fn memory_us(&self) -> u64 {
         match *self {
             Self::Bucket {
@@ -83,7 +87,7 @@ impl ModelQuota {
             }
             Self::FixedWindow { window_us, .. } | Self::SlidingLog { window_us, .. } => window_us,
             Self::SlidingCounter { window_us, .. } => 2 * window_us,
-            Self::Block => 0,
+            Self::Block => 1,
         }
     }
 }
@@ -219,7 +223,7 @@ pub struct Model {
     fixed_window: Option<fixed_window::State>,
     sliding_counter: Option<sliding_counter::State>,
     sliding_log: Option<sliding_log::State>,
-    blocked_until_us: Option<u64>,
+    block: Option<block::State>,
 }
 
 impl Model {
@@ -258,7 +262,7 @@ impl Model {
                 let law = sliding_log::SlidingLog { limit, window_us };
                 drive::act(&law, &mut self.sliding_log, act, now_us)
             }
-            ModelQuota::Block => block::act(&mut self.blocked_until_us, act, now_us),
+            ModelQuota::Block => block::act(&mut self.block, act, now_us),
         }
     }
 
@@ -302,7 +306,7 @@ impl Model {
                 self.sliding_log.clone(),
                 now_us,
             ),
-            ModelQuota::Block => self.blocked_until_us.map(|until| until.max(now_us)),
+            ModelQuota::Block => self.block.map(|block| block.over_at_us(now_us)),
         }
     }
 

@@ -220,6 +220,7 @@ impl<S: Subject> Pair<S> {
                 None => return Step::Skipped,
             },
             Ask::Reset => Act::Reset,
+            Ask::Block { until_us } => Act::Block { until_us },
         };
         if self.subject.has_forgotten(event) {
             self.figures.forgotten += 1;
@@ -254,9 +255,9 @@ impl<S: Subject> Pair<S> {
     fn note_write(&mut self, event: &Event, answer: &Answer, before: &Model) {
         let charged = answer.receipt.is_some_and(|receipt| receipt.cost > 0);
         let written = match event.ask {
-            Ask::Give { .. } | Ask::Settle { .. } | Ask::Reset => true,
             Ask::Take { .. } | Ask::Hold { .. } => charged || *before != self.model,
             Ask::Peek { .. } => false,
+            _ => true,
         };
         if written {
             self.fresh_us = self.model.fresh_at_us(&event.quota, event.now_us);
@@ -373,6 +374,7 @@ mod tests {
                     actual,
                 },
                 Ask::Reset => Act::Reset,
+                Ask::Block { until_us } => Act::Block { until_us },
             };
             let answer = self.model.act(&event.quota, &act, event.now_us);
             let mut remaining = answer.remaining;

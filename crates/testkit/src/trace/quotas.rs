@@ -17,10 +17,12 @@ pub enum Family {
     SlidingCounter,
     /// `sliding-log`.
     SlidingLog,
+    /// A block that an operator sets.
+    Block,
 }
 
 impl Family {
-    /// All of them.
+    /// The algorithms of limits.
     pub const ALL: [Self; 5] = [
         Self::Bucket,
         Self::EpochWindow,
@@ -133,6 +135,7 @@ fn one(family: Family, random: &mut Random) -> ModelQuota {
             window_us,
         },
         Family::SlidingLog => ModelQuota::SlidingLog { limit, window_us },
+        Family::Block => ModelQuota::Block,
     }
 }
 

@@ -192,6 +192,10 @@ impl Traffic {
     }
 
     fn draw_ask(&mut self) -> Ask {
+        if self.quota == ModelQuota::Block && self.random.once_in(4) {
+            let until_us = self.now_us + self.random.scaled(0, 10 * YEAR);
+            return Ask::Block { until_us };
+        }
         match self.random.below(100) {
             0..70 => Ask::Take {
                 cost: self.draw_cost(),
@@ -217,7 +221,7 @@ impl Traffic {
             0 => 0,
             1 => limit,
             2 => limit + 1,
-            3 => self.random.scaled(limit, 1 << 31),
+            3 => self.random.scaled(limit, limit.max(1 << 31)),
             4..=6 => remaining,
             7 => remaining + 1,
             8 => limit.div_ceil(2),
