@@ -71,10 +71,18 @@ impl Rate {
     pub(crate) const fn span_of(self, k: u32, f: u32) -> (u64, u32) {
         let parts = k as u64 * self.r as u64 + f as u64; // < 2^32 * 2^22
         let n = self.n as u64;
+        // Most spans are of one unit, or of whole microseconds: then nothing need be divided.
+        let (whole, part) = if parts < n {
+            (0, parts)
+        } else if parts < 2 * n {
+            (1, parts - n)
+        } else {
+            (parts / n, parts % n)
+        };
         #[allow(clippy::cast_possible_truncation)] // a remainder of a u32
         (
-            (k as u64).saturating_mul(self.q).saturating_add(parts / n),
-            (parts % n) as u32,
+            (k as u64).saturating_mul(self.q).saturating_add(whole),
+            part as u32,
         )
     }
 

@@ -19,11 +19,20 @@ pub(super) struct State {
     /// N-ths of a µs past `at`.
     part: u32,
     owed: u32,
+    /// When all that is owed has come back, as whole µs and n-ths: GCRA's theoretical arrival
+    /// time. It stays where it is while the anchor advances, so it is worked out once.
+    full: (u64, u32),
 }
 
 impl State {
+    /// Nothing is owed.
     fn settle_at_now(&mut self) {
-        (self.at, self.part) = (self.now.get(), 0);
+        (self.at, self.part, self.owed) = (self.now.get(), 0, 0);
+        self.full = (self.at, 0);
+    }
+
+    fn full_us(&self) -> u64 {
+        self.full.0 + u64::from(self.full.1 > 0)
     }
 }
 
@@ -39,16 +48,22 @@ impl Bucket {
         }
     }
 
-    /// The instant at which `k` units have come back, as whole µs and n-ths.
+    /// The instant `k` unit times after another, as whole µs and n-ths.
     #[inline]
-    fn due(&self, s: &State, k: u32) -> (u64, u32) {
-        let (us, part) = self.rate.span_of(k, s.part);
-        let due = s.at.saturating_add(us);
+    fn later(&self, (at, part): (u64, u32), k: u32) -> (u64, u32) {
+        let (us, part) = self.rate.span_of(k, part);
+        let due = at.saturating_add(us);
         if due < Micros::HORIZON.get() {
             (due, part)
         } else {
             (Micros::HORIZON.get(), 0)
         }
+    }
+
+    /// The instant at which `k` units have come back.
+    #[inline]
+    fn due(&self, s: &State, k: u32) -> (u64, u32) {
+        self.later((s.at, s.part), k)
     }
 
     /// The wait until `k` units have come back, rounded up.
@@ -61,10 +76,8 @@ impl Bucket {
     /// Moves the anchor over every unit that has come back by now.
     #[inline]
     fn advance(&self, s: &mut State) {
-        let (us, part) = self.due(s, s.owed);
         let now = s.now.get();
-        if us < now || (us == now && part == 0) {
-            s.owed = 0;
+        if s.full_us() <= now {
             return s.settle_at_now();
         }
         let back = self.rate.units_in(now.saturating_sub(s.at), s.part);
@@ -90,6 +103,7 @@ impl Algorithm for Bucket {
             at: now.get(),
             part: 0,
             owed: 0,
+            full: (now.get(), 0),
         };
         let Some(Cell {
             at,
@@ -103,11 +117,11 @@ impl Algorithm for Bucket {
         }
         s.owed = owed;
         let (at, part) = self.read_instant(at, part);
-        if now.get() < at {
-            s.rewound = true;
-            return s;
+        s.rewound = now.get() < at;
+        if !s.rewound {
+            (s.at, s.part) = (at, part);
         }
-        (s.at, s.part) = (at, part);
+        s.full = self.due(&s, owed);
         self.advance(&mut s);
         s
     }
@@ -130,6 +144,7 @@ impl Algorithm for Bucket {
     #[inline]
     fn charge(&self, s: &mut State, cost: u32) {
         s.owed += cost;
+        s.full = self.later(s.full, cost);
     }
 
     fn give(&self, s: &mut State, units: u32) -> u32 {
@@ -137,6 +152,8 @@ impl Algorithm for Bucket {
         s.owed -= given;
         if s.owed == 0 {
             s.settle_at_now();
+        } else {
+            s.full = self.due(s, s.owed);
         }
         given
     }
@@ -156,24 +173,22 @@ impl Algorithm for Bucket {
     fn raise(&self, s: &mut State, units: u32) -> u32 {
         let most = self.burst.saturating_mul(2).saturating_sub(s.owed);
         let raised = units.min(most);
-        s.owed += raised;
+        self.charge(s, raised);
         raised
     }
 
     #[inline]
     fn levels(&self, s: &State) -> Levels {
-        let (us, part) = self.due(s, s.owed);
-        let full = us + u64::from(part > 0);
         let next = s
             .owed
             .saturating_sub(self.burst)
             .saturating_add(1)
             .min(s.owed);
         Levels {
-            reset_after: Span(full.saturating_sub(s.now.get())),
+            reset_after: Span(s.full_us().saturating_sub(s.now.get())),
             next_after: self.wait(s, next),
-            mark: Micros::stored(us),
-            part,
+            mark: Micros::stored(s.full.0),
+            part: s.full.1,
         }
     }
 
@@ -182,13 +197,12 @@ impl Algorithm for Bucket {
         if s.owed == 0 {
             return Edit::Erase;
         }
-        let (us, part) = self.due(s, s.owed);
         Edit::Put {
             cell: Cell {
                 at: Micros::stored(s.at),
                 words: [s.part, s.owed, 0],
             },
-            until: Micros::stored(us + u64::from(part > 0)),
+            until: Micros::stored(s.full_us()),
             tail: TailEdit::None,
         }
     }

@@ -44,10 +44,11 @@ impl SlidingCounter {
     /// the previous one and pays off debt by one limit.
     #[inline]
     fn roll(&self, s: &mut State) {
-        let passed = (s.now.get() - s.start) / self.window.as_micros();
-        if passed == 0 {
+        let elapsed = s.now.get() - s.start;
+        if elapsed < self.window.as_micros() {
             return;
         }
+        let passed = elapsed / self.window.as_micros();
         if passed == 1 {
             s.prev = s.cur;
         } else {
@@ -64,6 +65,9 @@ impl SlidingCounter {
     /// What the previous window still weighs at `now`, rounded up.
     #[inline]
     fn carried(&self, s: &State) -> u32 {
+        if s.prev == 0 {
+            return 0;
+        }
         let w = self.window.as_micros();
         let left = w - (s.now.get() - s.start).min(w);
         u32::try_from(mul_div_ceil(s.prev, left, w)).unwrap_or(u32::MAX)
