@@ -1,1 +1,62 @@
-//! Jeton policy files: read, checked, compiled to a rule table.
+//! Jeton policy files: read, checked, compiled to a table of rules.
+//!
+//! A policy passes three stages. *Raw*: the file as it is written, every word with its place.
+//! *Checked*: what it means; every mistake becomes a [`Diagnostic`] with file, line, column, what
+//! is wrong and the fix, all of them in one run. *Compiled*: a [`Policy`] that tells for one
+//! request, from the [`Facts`] a door knows, which rules speak of it and what they charge.
+//!
+//! ```
+//! use jeton_policy::{NoReferences, Policy, Source};
+//!
+//! let source = Source::new("jeton.toml", "[proxy]\nlisten = \":8080\"\n");
+//! let report = Policy::load(&source, &NoReferences).unwrap_err();
+//! assert!(report.to_string().starts_with("error[E004]: [proxy] needs `upstream`"));
+//! ```
+//!
+//! This crate must **not** know: stores, sockets, HTTP libraries, the clock, the environment and
+//! the file system ([`Resolve`] is handed in). Only `raw/toml.rs` knows the TOML library, behind
+//! the feature `toml`. Nothing in it decides whether a request passes: it says what to charge.
+
+#![forbid(unsafe_code)]
+
+mod checked;
+mod compiled;
+mod diagnostic;
+mod facts;
+mod flags;
+mod key;
+#[cfg(feature = "toml")]
+mod load;
+mod matching;
+mod pattern;
+mod raw;
+mod request;
+mod rule;
+mod setting;
+mod settings;
+mod source;
+#[cfg(test)]
+mod testing;
+mod units;
+mod value;
+mod words;
+
+pub use compiled::{
+    Buffers, Charge, CompiledRule, Denied, DenyReason, Evaluation, Loaded, NamedKeyError,
+    PREFLIGHT_FACTOR, Policy, Verdict,
+};
+pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
+pub use facts::Facts;
+pub use flags::Flags;
+pub use key::KeyPart;
+pub use matching::Match;
+pub use pattern::Pattern;
+pub use raw::{NoReferences, Resolve, Unresolved};
+pub use rule::{Allowance, Missing, Rule, Terms};
+pub use setting::{Origin, Setting};
+pub use settings::{
+    Answer, Api, ClientIp, Listen, Lists, Overflow, Proxy, Settings, Store, Upstream,
+};
+pub use source::Source;
+pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};
+pub use words::{PolicyTable, RuleWords, worst_case};

@@ -1,0 +1,97 @@
+//! Second stage: what the file means. Every mistake becomes a finding, and only a file without
+//! one leaves this stage.
+
+mod across;
+mod addresses;
+mod allowance;
+mod listen;
+mod matches;
+mod rule;
+mod sections;
+mod warnings;
+
+pub(crate) use allowance::refused;
+pub(crate) use listen::{parse_listen, parse_upstream};
+pub(crate) use rule::key_parts;
+pub(crate) use warnings::{TermPlaces, warn_about_terms};
+
+use crate::diagnostic::{Fault, code};
+use crate::raw::{self, Context, Item, Section, Table, Value, Vocabulary};
+use crate::rule::Rule;
+use crate::settings::Settings;
+use crate::source::Mark;
+
+const FILE: Vocabulary = Vocabulary {
+    section: raw::ROOT,
+    known: &[
+        "proxy",
+        "api",
+        "store",
+        "client_ip",
+        "answer",
+        "lists",
+        "rule",
+    ],
+    later: raw::SECTIONS,
+};
+
+/// A rule with the places of what other checks may have to say about it.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) rule: Rule,
+    pub(crate) marks: Marks,
+}
+
+/// Places of a rule's settings; the rule itself where there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    pub(crate) name: Mark,
+    pub(crate) algorithm: Mark,
+    /// `burst`, or the `rate` that stands for it.
+    pub(crate) burst: Mark,
+    pub(crate) limit: Mark,
+    pub(crate) key: Mark,
+    pub(crate) replaces: Vec<Mark>,
+}
+
+/// The meaning of a file, if it has one.
+pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Vec<Rule>)> {
+    let root = Section::of(cx, &FILE, table, Mark::default());
+    let proxy = sections::proxy(cx, &root);
+    let api = sections::api(cx, &root);
+    let settings = Settings {
+        proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
+        api: api.as_ref().map(|api| api.value.clone()),
+        store: sections::store(cx, &root),
+        client_ip: addresses::client_ip(cx, &root),
+        answer: sections::answer(cx, &root),
+        lists: addresses::lists(cx, &root),
+    };
+    sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
+    let drafts = rules(cx, &root);
+    across::check(cx, &drafts);
+    warnings::warn(cx, &root, &settings, &drafts);
+    if cx.findings.has_errors() {
+        return None;
+    }
+    Some((
+        settings,
+        drafts.into_iter().map(|draft| draft.rule).collect(),
+    ))
+}
+
+/// Every `[[rule]]` that could be read.
+fn rules(cx: &mut Context<'_>, root: &Section<'_>) -> Vec<Draft> {
+    let Some(Item { value, mark }) = root.item("rule") else {
+        return Vec::new();
+    };
+    let Value::List(items) = value else {
+        let fault = Fault::new(code::TYPE, "a rule stands in double brackets").fix("[[rule]]");
+        let _: Option<()> = cx.error(*mark, fault);
+        return Vec::new();
+    };
+    items
+        .iter()
+        .filter_map(|item| rule::rule(cx, item))
+        .collect()
+}

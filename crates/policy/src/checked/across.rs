@@ -1,0 +1,113 @@
+//! What rules say about each other.
+
+use jeton_core::{MAX_OPS, Mode};
+
+use super::Draft;
+use crate::diagnostic::{Fault, code, nearest};
+use crate::raw::Context;
+use crate::rule::Allowance;
+
+pub(super) fn check(cx: &mut Context<'_>, drafts: &[Draft]) {
+    names_are_unique(cx, drafts);
+    for draft in drafts {
+        replaces_is_possible(cx, drafts, draft);
+    }
+    no_cycles(cx, drafts);
+    one_plan_holds_them(cx, drafts);
+}
+
+fn find<'d>(drafts: &'d [Draft], name: &str) -> Option<&'d Draft> {
+    drafts.iter().find(|draft| draft.rule.name == name)
+}
+
+fn names_are_unique(cx: &mut Context<'_>, drafts: &[Draft]) {
+    for (at, draft) in drafts.iter().enumerate() {
+        let name = &draft.rule.name;
+        if drafts[..at].iter().any(|other| other.rule.name == *name) {
+            let fault = Fault::new(code::DUPLICATE, format!("two rules are named {name:?}"))
+                .label("one rule, one name, one counter");
+            let _: Option<()> = cx.error(draft.marks.name, fault);
+        }
+    }
+}
+
+fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
+    let own = &draft.rule.name;
+    for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
+        let fault = |what: String| Fault::new(code::REPLACES, what);
+        let found = match find(drafts, name) {
+            _ if name == own => Err(fault(format!("{name:?} cannot replace itself"))),
+            Some(other) if other.rule.allowance == Allowance::Deny => Err(fault(format!(
+                "{name:?} denies, and a deny is not replaced"
+            ))
+            .fix(format!("a narrower `match` for {name:?}"))),
+            Some(_) => Ok(()),
+            None => {
+                let fault = fault(format!("there is no rule named {name:?}"));
+                let names = drafts.iter().map(|draft| draft.rule.name.as_str());
+                Err(match nearest(name, names.filter(|other| other != own)) {
+                    Some(near) => fault.fix(format!("{near:?}")),
+                    None => fault,
+                })
+            }
+        };
+        cx.findings.keep(*mark, found);
+    }
+}
+
+/// Rules that replace each other in a ring would all vanish when all of them match.
+fn no_cycles(cx: &mut Context<'_>, drafts: &[Draft]) {
+    for (at, draft) in drafts.iter().enumerate() {
+        let name = &draft.rule.name;
+        // Reported once, at the first rule of the ring.
+        let reached = reachable(drafts, draft);
+        let ring = reached.contains(&name.as_str()) && !draft.rule.replaces.contains(name);
+        let told = drafts[..at].iter().any(|earlier| {
+            reached.contains(&earlier.rule.name.as_str())
+                && reachable(drafts, earlier).contains(&name.as_str())
+        });
+        if let (true, false, Some(mark)) = (ring, told, draft.marks.replaces.first()) {
+            let what = format!("{name:?} is replaced by a rule that it replaces");
+            let fault = Fault::new(code::REPLACES, what).label("together they would limit nothing");
+            let _: Option<()> = cx.error(*mark, fault);
+        }
+    }
+}
+
+/// Names that a rule replaces, directly or through others.
+fn reachable<'d>(drafts: &'d [Draft], from: &'d Draft) -> Vec<&'d str> {
+    let mut names: Vec<&str> = from.rule.replaces.iter().map(String::as_str).collect();
+    let mut at = 0;
+    while let Some(name) = names.get(at).copied() {
+        at += 1;
+        let next = find(drafts, name)
+            .into_iter()
+            .flat_map(|draft| &draft.rule.replaces);
+        for name in next {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// All rules of a request are decided in one step, which has room for so many.
+fn one_plan_holds_them(cx: &mut Context<'_>, drafts: &[Draft]) {
+    let always = |draft: &&Draft| {
+        draft.rule.matches.is_everything()
+            && matches!(draft.rule.allowance, Allowance::Quota(_))
+            && (draft.rule.mode == Mode::Shadow || !is_replaced(drafts, draft))
+    };
+    if let Some(draft) = drafts.iter().filter(always).nth(MAX_OPS) {
+        let what = format!("more than {MAX_OPS} rules speak of every request");
+        let fault = Fault::new(code::TOO_MANY, what).fix("match = { … }");
+        let _: Option<()> = cx.error(draft.marks.name, fault);
+    }
+}
+
+fn is_replaced(drafts: &[Draft], draft: &Draft) -> bool {
+    drafts
+        .iter()
+        .any(|other| other.rule.replaces.contains(&draft.rule.name))
+}

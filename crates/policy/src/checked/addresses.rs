@@ -1,0 +1,190 @@
+//! `[client_ip]` and `[lists]`: whose address counts, and for what.
+
+use std::net::IpAddr;
+use std::num::NonZeroU8;
+
+use ipnet::IpNet;
+use jeton_wire::client_ip::{ClientIp as Finder, Ipv6Prefix, Prefixes, Source, Trust};
+
+use crate::diagnostic::{Fault, code};
+use crate::key::is_token;
+use crate::raw::{Context, Section, Spotted, Vocabulary};
+use crate::setting::Setting;
+use crate::settings::{ClientIp, Lists};
+
+const CLIENT_IP: Vocabulary = Vocabulary {
+    section: "[client_ip]",
+    known: &["header", "trusted", "hops", "ipv6_prefix"],
+    later: &[],
+};
+
+const LISTS: Vocabulary = Vocabulary {
+    section: "[lists]",
+    known: &["exempt", "block"],
+    later: &[],
+};
+
+pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
+    let item = root.item("client_ip");
+    let Some(section) = item.and_then(|item| Section::open(cx, &CLIENT_IP, item)) else {
+        return ClientIp::default();
+    };
+    let header = section.parsed(cx, "header", header);
+    let source = header.as_ref().map(|header| *header.value.get());
+    let trusted = section.each(cx, "trusted", parse_network);
+    let hops = section.count(cx, "hops", 1..=255, || {
+        Fault::new(code::ZERO, "`hops` of 0 would believe nobody").fix("header = \"none\"")
+    });
+    let prefix = section.count(cx, "ipv6_prefix", 1..=128, || {
+        Fault::new(code::ZERO, "`ipv6_prefix` of 0 makes one client of all").fix("ipv6_prefix = 64")
+    });
+    if source.is_some() || !section.has("header") {
+        trust_is_stated(cx, &section, source.unwrap_or_default());
+    }
+    let hops = hops.and_then(|hops| NonZeroU8::new(u8::try_from(hops.value).ok()?));
+    let trust = match hops {
+        Some(hops) => Trust::Hops(hops),
+        None => Trust::Prefixes(prefixes(trusted)),
+    };
+    let prefix = prefix.and_then(|bits| u8::try_from(bits.value).ok());
+    let prefix = prefix.and_then(|bits| Ipv6Prefix::new(bits).ok());
+    ClientIp {
+        finder: Finder {
+            source: source.unwrap_or_default(),
+            trust,
+        },
+        ipv6_prefix: prefix.unwrap_or_default(),
+    }
+}
+
+fn header(name: &str) -> Result<Source, Fault> {
+    match name.to_ascii_lowercase().as_str() {
+        "none" => Ok(Source::None),
+        "x-forwarded-for" => Ok(Source::XForwardedFor),
+        lower if is_token(lower) => {
+            let what = format!("header = {name:?} is not supported by this version");
+            Err(Fault::new(code::LATER, what)
+                .label("known are \"none\" and \"x-forwarded-for\"")
+                .fix("header = \"x-forwarded-for\""))
+        }
+        _ => Err(Fault::new(
+            code::WORD,
+            format!("{name:?} is not the name of a header field"),
+        )
+        .fix("header = \"x-forwarded-for\"")),
+    }
+}
+
+/// Anybody can send a header: it must be said who is believed, and in one way.
+fn trust_is_stated(cx: &mut Context<'_>, section: &Section<'_>, source: Source) {
+    const BOTH: &str = "and `trusted` are two ways to say whose header is believed";
+    const USELESS: &str = "has no effect while no header is in use";
+    match (source, section.has("trusted"), section.has("hops")) {
+        (Source::None, ..) => {
+            for key in ["trusted", "hops"] {
+                section.refuse(cx, key, USELESS, "header = \"x-forwarded-for\"");
+            }
+        }
+        (Source::XForwardedFor, true, true) => {
+            section.refuse(cx, "hops", BOTH, "keep one of them");
+        }
+        (Source::XForwardedFor, false, false) => {
+            let what = "nothing says whose X-Forwarded-For is believed";
+            let fault = Fault::new(code::TRUST, what)
+                .label("anybody can send one")
+                .fix("trusted = [\"10.0.0.0/8\"], the addresses of your proxies; or hops = 1");
+            let _: Option<()> = cx.error(section.mark_of("header"), fault);
+        }
+        (Source::XForwardedFor, ..) => {}
+    }
+}
+
+pub(super) fn lists(cx: &mut Context<'_>, root: &Section<'_>) -> Lists {
+    let Some(section) = root
+        .item("lists")
+        .and_then(|item| Section::open(cx, &LISTS, item))
+    else {
+        return Lists::default();
+    };
+    let mut list = |key| {
+        if section.has_empty_list(key) {
+            return Prefixes::default();
+        }
+        prefixes(section.each(cx, key, parse_network))
+    };
+    Lists {
+        exempt: list("exempt"),
+        block: list("block"),
+    }
+}
+
+fn prefixes(networks: Option<Vec<Spotted<Setting<IpNet>>>>) -> Prefixes {
+    networks
+        .into_iter()
+        .flatten()
+        .map(|network| *network.value.get())
+        .collect()
+}
+
+/// Reads an address, or a prefix whose remaining bits are zero.
+pub(super) fn parse_network(text: &str) -> Result<IpNet, Fault> {
+    let fault = |why: &str| Fault::new(code::NETWORK, format!("{text:?} {why}"));
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(IpNet::from(address));
+    }
+    let Ok(network) = text.parse::<IpNet>() else {
+        return Err(unreadable(text));
+    };
+    if network.trunc() == network {
+        Ok(network)
+    } else {
+        Err(fault("has bits beyond its prefix")
+            .label(format!("one address is {:?}", network.addr().to_string()))
+            .fix(format!("\"{}\"", network.trunc())))
+    }
+}
+
+fn unreadable(text: &str) -> Fault {
+    let fault = Fault::new(
+        code::NETWORK,
+        format!("{text:?} is not an address or a prefix"),
+    );
+    let (address, bits) = text.split_once('/').unwrap_or((text, ""));
+    match (address.parse::<IpAddr>(), bits) {
+        (Ok(IpAddr::V4(_)), bits) if !bits.is_empty() => fault
+            .label("a prefix of IPv4 has 0 to 32 bits")
+            .fix(format!("\"{address}/24\"")),
+        (Ok(IpAddr::V6(_)), bits) if !bits.is_empty() => fault
+            .label("a prefix of IPv6 has 0 to 128 bits")
+            .fix(format!("\"{address}/64\"")),
+        _ => fault.fix("such as \"192.0.2.7\", \"10.0.0.0/8\", \"2001:db8::/32\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_read_and_slips_name_their_fix() {
+        for text in ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32", "0.0.0.0/0"] {
+            assert_eq!(parse_network(text).unwrap().to_string(), text);
+        }
+        assert_eq!(parse_network("::1").unwrap().prefix_len(), 128);
+        for (text, fix) in [
+            ("10.0.0.1/8", "\"10.0.0.0/8\""),
+            ("10.0.0.0/33", "\"10.0.0.0/24\""),
+            ("2001:db8::/129", "\"2001:db8::/64\""),
+            (
+                "10.0.0",
+                "such as \"192.0.2.7\", \"10.0.0.0/8\", \"2001:db8::/32\"",
+            ),
+            (
+                "",
+                "such as \"192.0.2.7\", \"10.0.0.0/8\", \"2001:db8::/32\"",
+            ),
+        ] {
+            assert_eq!(parse_network(text).unwrap_err().fix, fix, "{text}");
+        }
+    }
+}

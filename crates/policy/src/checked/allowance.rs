@@ -1,0 +1,232 @@
+//! What a rule allows: an algorithm with its settings, or a word.
+
+use jeton_core::{Anchor, MAX_LIMIT, QuotaError, Span};
+
+use crate::diagnostic::{Fault, code};
+use crate::raw::{self, Context, Section, Spotted, Value};
+use crate::rule::{Allowance, Terms};
+use crate::source::Mark;
+use crate::units::{Pace, parse_duration, parse_rate, print_duration, zero};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    FixedWindow,
+    SlidingLog,
+    SlidingCounter,
+    /// `token-bucket` and `gcra`.
+    Bucket,
+}
+
+const ALGORITHMS: [(&str, Algorithm); 5] = [
+    ("fixed-window", Algorithm::FixedWindow),
+    ("sliding-log", Algorithm::SlidingLog),
+    ("sliding-counter", Algorithm::SlidingCounter),
+    ("token-bucket", Algorithm::Bucket),
+    ("gcra", Algorithm::Bucket),
+];
+
+/// The settings, each read for itself, so that each is judged even if another one is wrong.
+struct Written {
+    algorithm: Option<Algorithm>,
+    limit: Option<Limit>,
+    window: Option<Span>,
+    anchor: Option<Anchor>,
+    rate: Option<Pace>,
+    burst: Option<u64>,
+}
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Units(u64),
+    Word(Allowance),
+}
+
+pub(super) fn allowance(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Allowance> {
+    let written = read(cx, section);
+    if let Some(Limit::Word(word)) = written.limit {
+        const WHY: &str = "and a word for `limit` exclude each other";
+        section.refuse(cx, "rate", WHY, "leave it out");
+        section.refuse(cx, "burst", WHY, "leave it out");
+        return Some(word);
+    }
+    section.require(cx, "algorithm", "algorithm = \"token-bucket\"");
+    let (terms, place) = match written.algorithm {
+        None => {
+            section.has("limit").then(|| {
+                let why = "and `limit` exclude each other: one is for buckets, one for windows";
+                section.refuse(cx, "rate", why, "keep one of them");
+            });
+            return None;
+        }
+        Some(Algorithm::Bucket) => (bucket(cx, section, &written)?, "rate"),
+        Some(algorithm) => (window(cx, section, algorithm, &written)?, "limit"),
+    };
+    match terms.quota() {
+        Ok(_) => Some(Allowance::Quota(terms)),
+        Err(error) => {
+            let concerns_burst = !matches!(error, QuotaError::AwkwardRate { .. });
+            let key = if concerns_burst && section.has("burst") {
+                "burst"
+            } else {
+                place
+            };
+            cx.error(value_mark(section, key), refused(error, &terms))
+        }
+    }
+}
+
+fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
+    let anchors = [
+        ("epoch", Anchor::Epoch),
+        ("first-request", Anchor::FirstRequest),
+    ];
+    let never =
+        || zero("a burst of 0").fix("burst = 1, or limit = \"deny\" without rate and burst");
+    Written {
+        algorithm: section.word(cx, "algorithm", &ALGORITHMS, raw::ALGORITHMS),
+        limit: limit(cx, section),
+        window: value(section.parsed(cx, "window", parse_duration)),
+        anchor: section.word(cx, "anchor", &anchors, &[]),
+        rate: value(section.parsed(cx, "rate", parse_rate)),
+        burst: section
+            .count(cx, "burst", 1..=MAX_LIMIT.into(), never)
+            .map(|count| count.value),
+    }
+}
+
+fn value<T: Copy>(spotted: Option<Spotted<crate::Setting<T>>>) -> Option<T> {
+    spotted.map(|spotted| *spotted.value.get())
+}
+
+fn limit(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Limit> {
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match &section.item("limit")?.value {
+        Value::Text(text) if text.is_empty() || !number(text) => {
+            let words = [
+                ("unlimited", Limit::Word(Allowance::Unlimited)),
+                ("deny", Limit::Word(Allowance::Deny)),
+            ];
+            section
+                .parsed(cx, "limit", |text| word(text, &words))
+                .map(|word| *word.value.get())
+        }
+        Value::Table(_) => section
+            .parsed(cx, "limit", |text| {
+                word(
+                    text,
+                    &[
+                        ("unlimited", Limit::Word(Allowance::Unlimited)),
+                        ("deny", Limit::Word(Allowance::Deny)),
+                    ],
+                )
+            })
+            .map(|word| *word.value.get()),
+        _ => section
+            .count(cx, "limit", 1..=MAX_LIMIT.into(), || zero("a limit of 0"))
+            .map(|count| Limit::Units(count.value)),
+    }
+}
+
+fn word(text: &str, words: &[(&str, Limit)]) -> Result<Limit, Fault> {
+    raw::word("limit", text, words, &[])
+        .map_err(|fault| fault.label("a number, \"unlimited\" or \"deny\""))
+}
+
+fn bucket(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Option<Terms> {
+    const WHY: &str = "is for windows; a bucket has `rate` and `burst`";
+    let fix = match (written.limit, written.window) {
+        (Some(Limit::Units(units)), Some(per)) => format!("rate = \"{}\"", Pace { units, per }),
+        _ => "rate = \"100/min\"".to_owned(),
+    };
+    section.refuse(cx, "limit", WHY, &fix);
+    section.refuse(cx, "window", WHY, &fix);
+    section.refuse(cx, "anchor", "is for fixed-window", "leave it out");
+    if !section.has("limit") {
+        section.require(cx, "rate", "rate = \"100/min\"");
+    }
+    let pace = written.rate?;
+    if section.has("burst") && written.burst.is_none() {
+        return None;
+    }
+    Some(Terms::Bucket {
+        pace,
+        burst: written.burst.unwrap_or(pace.units),
+    })
+}
+
+fn window(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    algorithm: Algorithm,
+    written: &Written,
+) -> Option<Terms> {
+    const WHY: &str = "is for buckets; a window has `limit` and `window`";
+    let fix = written.rate.map_or_else(
+        || "limit = 100 and window = \"1min\"".to_owned(),
+        |rate| {
+            format!(
+                "limit = {} and window = \"{}\"",
+                rate.units,
+                print_duration(rate.per)
+            )
+        },
+    );
+    section.refuse(cx, "rate", WHY, &fix);
+    section.refuse(cx, "burst", WHY, "leave it out");
+    if algorithm != Algorithm::FixedWindow {
+        section.refuse(cx, "anchor", "is for fixed-window", "leave it out");
+    }
+    if !section.has("rate") {
+        section.require(cx, "limit", "limit = 100");
+        section.require(cx, "window", "window = \"1min\"");
+    }
+    let Some(Limit::Units(limit)) = written.limit else {
+        return None;
+    };
+    let window = written.window?;
+    let anchor = written.anchor.unwrap_or(Anchor::Epoch);
+    Some(match algorithm {
+        Algorithm::SlidingLog => Terms::SlidingLog { limit, window },
+        Algorithm::SlidingCounter => Terms::SlidingCounter { limit, window },
+        Algorithm::FixedWindow | Algorithm::Bucket => Terms::FixedWindow {
+            limit,
+            window,
+            anchor,
+        },
+    })
+}
+
+/// A quota that cannot be held exactly, and the nearest that can.
+pub(crate) fn refused(error: QuotaError, terms: &Terms) -> Fault {
+    let fault = |what: String| Fault::new(code::QUOTA, what);
+    match (error, terms) {
+        (QuotaError::Zero, _) => zero("a limit of 0"),
+        (QuotaError::LimitTooLarge { max }, Terms::Bucket { burst, .. }) => {
+            fault(format!("a bucket of {burst} units is too large"))
+                .label(format!("at most {max}"))
+                .fix(format!("burst = {max}"))
+        }
+        (QuotaError::LimitTooLarge { max }, _) => fault("this limit is too large".to_owned())
+            .label(format!("at most {max} with this algorithm"))
+            .fix(format!("limit = {max}")),
+        (QuotaError::FillTooLong { max_burst }, Terms::Bucket { pace, burst }) => fault(format!(
+            "a bucket of {burst} units at {pace} cannot be held exactly"
+        ))
+        .label("it would take over 13 years to fill")
+        .fix(format!("burst = {max_burst}")),
+        (QuotaError::AwkwardRate { slower, faster }, _) => {
+            let [slower, faster] = [slower, faster].map(Pace::of);
+            fault("this rate is too awkward a fraction to be held exactly".to_owned())
+                .label("the next slower and faster ones differ by some parts in 10^9")
+                .fix(format!(
+                    "rate = \"{slower}\" or \"{faster}\", with burst written out"
+                ))
+        }
+        (other, _) => fault(format!("this limit cannot be held exactly: {other}")),
+    }
+}
+
+/// Where the value of a setting stands; the section if it has no such setting.
+pub(super) fn value_mark(section: &Section<'_>, key: &str) -> Mark {
+    section.item(key).map_or(section.mark, |item| item.mark)
+}

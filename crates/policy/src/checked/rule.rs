@@ -1,0 +1,215 @@
+//! One `[[rule]]`.
+
+use jeton_core::Mode;
+use jeton_wire::ratelimit::{MAX_NAME_LEN, is_policy_name};
+
+use super::allowance::{self, allowance};
+use super::matches::matches;
+use super::{Draft, Marks};
+use crate::diagnostic::{Fault, code};
+use crate::key::KeyPart;
+use crate::matching::Match;
+use crate::raw::{self, Context, Item, Section, Spotted, Vocabulary};
+use crate::rule::{Allowance, Missing, Rule};
+use crate::setting::Setting;
+use crate::source::Mark;
+
+const RULE: Vocabulary = Vocabulary {
+    section: "[[rule]]",
+    known: &[
+        "name",
+        "match",
+        "key",
+        "missing",
+        "algorithm",
+        "limit",
+        "window",
+        "anchor",
+        "rate",
+        "burst",
+        "mode",
+        "replaces",
+        "secret_key",
+    ],
+    later: raw::RULE,
+};
+
+/// More parts make no key that anybody could explain.
+const MAX_PARTS: usize = 8;
+
+pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
+    let section = Section::open(cx, &RULE, item)?;
+    let name = name(cx, &section);
+    let matches = matches(cx, &section);
+    let allowance = allowance(cx, &section);
+    let key = key(cx, &section, allowance.as_ref(), matches.as_ref());
+    let missing = missing(cx, &section, key.as_deref());
+    let mode = mode(cx, &section);
+    let replaces = section.each(cx, "replaces", |name| Ok(name.to_owned()));
+    let secret_key = secret_key(cx, &section, key.as_deref());
+
+    let (replaces, places) = names(replaces);
+    let marks = Marks {
+        name: section.mark_of("name"),
+        algorithm: allowance::value_mark(&section, "algorithm"),
+        burst: allowance::value_mark(
+            &section,
+            if section.has("burst") {
+                "burst"
+            } else {
+                "rate"
+            },
+        ),
+        limit: allowance::value_mark(&section, "limit"),
+        key: allowance::value_mark(&section, "key"),
+        replaces: places,
+    };
+    let rule = Rule {
+        name: name?,
+        matches: matches?,
+        key: key?,
+        missing,
+        allowance: allowance?,
+        mode,
+        replaces,
+        secret_key,
+    };
+    Some(Draft { rule, marks })
+}
+
+/// A name stands in header fields, metrics and logs.
+fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
+    section.require(cx, "name", "name = \"everyone\"");
+    let name = section.parsed(cx, "name", |name| {
+        if is_policy_name(name) {
+            return Ok(name.to_owned());
+        }
+        let fault = Fault::new(code::NAME, "the name of a rule stands in header fields");
+        Err(match name.len() {
+            0 => fault.label("it must not be empty"),
+            len if len > MAX_NAME_LEN => fault.label(format!("at most {MAX_NAME_LEN} characters")),
+            _ => fault.label("printable ASCII without \" and \\"),
+        })
+    })?;
+    if !name.value.is_shown() {
+        let fault = Fault::new(code::NAME, "the name of a rule is shown everywhere");
+        return cx.error(
+            name.mark,
+            fault.label("so it cannot be a secret").fix("write it out"),
+        );
+    }
+    Some(name.value.get().clone())
+}
+
+fn key(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    allowance: Option<&Allowance>,
+    matches: Option<&Match>,
+) -> Option<Vec<KeyPart>> {
+    if !section.has("key") && matches!(allowance, Some(Allowance::Unlimited | Allowance::Deny)) {
+        return Some(Vec::new());
+    }
+    section.require(cx, "key", "key = [\"client-ip\"]");
+    let parts = key_parts_of(cx, section, "key")?;
+    let has_path = matches.is_none_or(|matches| !matches.paths.is_empty());
+    let mark = allowance::value_mark(section, "key");
+    cx.findings.keep(mark, key_faults(&parts, has_path))?;
+    Some(parts)
+}
+
+/// Key parts, here and in `with` and `without`.
+pub(super) fn key_parts_of(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    key: &str,
+) -> Option<Vec<KeyPart>> {
+    let parts = section.each(cx, key, KeyPart::parse)?;
+    Some(
+        parts
+            .into_iter()
+            .map(|part| part.value.get().clone())
+            .collect(),
+    )
+}
+
+/// Reads key parts of a command-line flag.
+pub(crate) fn key_parts(texts: &[&str]) -> Result<Vec<KeyPart>, Fault> {
+    let parts: Vec<KeyPart> = texts
+        .iter()
+        .map(|text| KeyPart::parse(text))
+        .collect::<Result<_, _>>()?;
+    key_faults(&parts, false)?;
+    Ok(parts)
+}
+
+/// What is wrong with parts that are right one by one.
+fn key_faults(parts: &[KeyPart], has_path: bool) -> Result<(), Fault> {
+    let twice = parts
+        .iter()
+        .enumerate()
+        .find(|(at, part)| parts[..*at].contains(part));
+    if let Some((_, part)) = twice {
+        return Err(Fault::new(
+            code::DUPLICATE,
+            format!("the key has \"{part}\" twice"),
+        ));
+    }
+    if parts.len() > MAX_PARTS {
+        return Err(Fault::new(
+            code::TOO_MANY,
+            format!("a key has at most {MAX_PARTS} parts"),
+        ));
+    }
+    if parts.len() > 1 && parts.contains(&KeyPart::Global) {
+        let what = "\"global\" is one counter for everybody, the other parts are one for each";
+        return Err(Fault::new(code::CONTRADICTION, what).fix("leave \"global\" out"));
+    }
+    if parts.contains(&KeyPart::Route) && !has_path {
+        let what = "\"route\" is the path pattern that matched, and this rule has none";
+        return Err(
+            Fault::new(code::CONTRADICTION, what).fix("match = { path = \"/…\" }, or \"path\"")
+        );
+    }
+    Ok(())
+}
+
+fn missing(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart]>) -> Missing {
+    const NEVER: &str = "has no effect: no part of this key can be missing";
+    if matches!(key, Some([] | [KeyPart::Global])) {
+        section.refuse(cx, "missing", NEVER, "leave it out");
+    }
+    let words = [
+        ("share", Missing::Share),
+        ("skip", Missing::Skip),
+        ("deny", Missing::Deny),
+    ];
+    section.word(cx, "missing", &words, &[]).unwrap_or_default()
+}
+
+fn mode(cx: &mut Context<'_>, section: &Section<'_>) -> Mode {
+    let words = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
+    section
+        .word(cx, "mode", &words, raw::MODES)
+        .unwrap_or_default()
+}
+
+fn secret_key(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart]>) -> bool {
+    let credential = key.and_then(|parts| parts.iter().find(|part| part.is_credential()));
+    match (section.flag(cx, "secret_key"), credential) {
+        (Some(false), Some(part)) => {
+            let why = format!("cannot be false: \"{part}\" is always shown as a fingerprint");
+            section.refuse(cx, "secret_key", &why, "leave it out");
+            true
+        }
+        (flag, credential) => flag.unwrap_or(false) || credential.is_some(),
+    }
+}
+
+fn names(spotted: Option<Vec<Spotted<Setting<String>>>>) -> (Vec<String>, Vec<Mark>) {
+    let spotted = spotted.unwrap_or_default();
+    spotted
+        .into_iter()
+        .map(|name| (name.value.get().clone(), name.mark))
+        .unzip()
+}

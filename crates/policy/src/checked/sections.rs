@@ -1,0 +1,204 @@
+//! `[proxy]`, `[api]`, `[store]`, `[answer]`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use jeton_wire::ratelimit::Dialect;
+
+use super::listen::{parse_listen, parse_upstream};
+use crate::diagnostic::{Fault, code};
+use crate::raw::{self, Context, Section, Spotted, Value, Vocabulary};
+use crate::setting::Setting;
+use crate::settings::{Answer, Api, Listen, Overflow, Proxy, Store};
+use crate::units::{parse_duration, parse_size};
+
+const PROXY: Vocabulary = Vocabulary {
+    section: "[proxy]",
+    known: &[
+        "listen",
+        "upstream",
+        "header_timeout",
+        "idle_timeout",
+        "connect_timeout",
+        "response_timeout",
+        "max_connections",
+    ],
+    later: &[],
+};
+
+const API: Vocabulary = Vocabulary {
+    section: "[api]",
+    known: &["listen"],
+    later: raw::API,
+};
+
+const STORE: Vocabulary = Vocabulary {
+    section: "[store]",
+    known: &["kind", "max_keys", "max_memory", "overflow"],
+    later: raw::STORE,
+};
+
+const ANSWER: Vocabulary = Vocabulary {
+    section: "[answer]",
+    known: &["headers"],
+    later: raw::ANSWER,
+};
+
+/// The least memory that a table of any use fits in.
+const MIN_MEMORY: u64 = 64 << 10;
+
+pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Proxy>> {
+    let section = Section::open(cx, &PROXY, root.item("proxy")?)?;
+    section.require(cx, "listen", "listen = \"0.0.0.0:8080\"");
+    section.require(cx, "upstream", "upstream = \"http://127.0.0.1:3000\"");
+    let listen = section.parsed(cx, "listen", parse_listen);
+    let upstream = section.parsed(cx, "upstream", parse_upstream);
+    let header_timeout = timeout(cx, &section, "header_timeout");
+    let idle_timeout = timeout(cx, &section, "idle_timeout");
+    let connect_timeout = timeout(cx, &section, "connect_timeout");
+    let response_timeout = timeout(cx, &section, "response_timeout");
+    let none = || Fault::new(code::ZERO, "a proxy without connections serves nobody");
+    let max_connections = section.count(cx, "max_connections", 1..=1_000_000, none);
+
+    let listen = listen?;
+    let defaults = Proxy::new(listen.value, upstream?.value);
+    let connections = max_connections.and_then(|count| u32::try_from(count.value).ok());
+    let value = Proxy {
+        header_timeout: header_timeout.unwrap_or(defaults.header_timeout),
+        idle_timeout: idle_timeout.unwrap_or(defaults.idle_timeout),
+        connect_timeout: connect_timeout.unwrap_or(defaults.connect_timeout),
+        response_timeout: response_timeout.unwrap_or(defaults.response_timeout),
+        max_connections: connections.unwrap_or(defaults.max_connections),
+        ..defaults
+    };
+    Some(Spotted {
+        value,
+        mark: listen.mark,
+    })
+}
+
+fn timeout(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Duration> {
+    let parse = |text: &str| {
+        let span = parse_duration(text)?;
+        let timeout = Duration::from_micros(span.as_micros());
+        match timeout {
+            _ if timeout < Duration::from_millis(1) => {
+                Err(Fault::new(code::DURATION, format!("`{key}` is below 1 ms")).fix("\"1ms\""))
+            }
+            _ if timeout > Duration::from_secs(86_400) => {
+                Err(Fault::new(code::DURATION, format!("`{key}` is above a day")).fix("\"1d\""))
+            }
+            _ => Ok(timeout),
+        }
+    };
+    section
+        .parsed(cx, key, parse)
+        .map(|timeout| *timeout.value.get())
+}
+
+pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Api>> {
+    let section = Section::open(cx, &API, root.item("api")?)?;
+    section.require(cx, "listen", "listen = \"127.0.0.1:7070\"");
+    let listen = section.parsed(cx, "listen", parse_listen)?;
+    Some(Spotted {
+        value: Api {
+            listen: listen.value,
+        },
+        mark: listen.mark,
+    })
+}
+
+/// Two doors cannot stand in one place.
+pub(super) fn distinct_addresses(
+    cx: &mut Context<'_>,
+    proxy: Option<&Spotted<Proxy>>,
+    api: Option<&Spotted<Api>>,
+) {
+    let (Some(proxy), Some(api)) = (proxy, api) else {
+        return;
+    };
+    if overlap(&proxy.value.listen, &api.value.listen) {
+        let fault = Fault::new(code::ADDRESS, "[api] listens where [proxy] does")
+            .label("used by [proxy] already")
+            .fix("listen = \"127.0.0.1:7070\"");
+        let _: Option<()> = cx.error(api.mark, fault);
+    }
+}
+
+fn overlap(a: &Setting<Listen>, b: &Setting<Listen>) -> bool {
+    match (a.get(), b.get()) {
+        (Listen::Tcp(a), Listen::Tcp(b)) => {
+            let any = |address: &SocketAddr| address.ip().is_unspecified();
+            a.port() != 0 && a.port() == b.port() && (a.ip() == b.ip() || any(a) || any(b))
+        }
+        (a, b) => a == b,
+    }
+}
+
+pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
+    let defaults = Store::default();
+    let Some(section) = root
+        .item("store")
+        .and_then(|item| Section::open(cx, &STORE, item))
+    else {
+        return defaults;
+    };
+    section.word(cx, "kind", &[("memory", ())], raw::STORE_KINDS);
+    let none =
+        || Fault::new(code::ZERO, "a store without keys limits nobody").fix("max_keys = 1_000_000");
+    let max_keys = section.count(cx, "max_keys", 1..=10_000_000_000, none);
+    let max_memory = section.parsed(cx, "max_memory", |text| match parse_size(text)? {
+        0 => Err(
+            Fault::new(code::ZERO, "a store without memory limits nobody")
+                .fix("max_memory = \"256MiB\""),
+        ),
+        size if size < MIN_MEMORY => Err(Fault::new(
+            code::SIZE,
+            "`max_memory` is too small to hold a table",
+        )
+        .fix("max_memory = \"64KiB\", or more")),
+        size => Ok(size),
+    });
+    let words = [
+        ("share", Overflow::Share),
+        ("deny", Overflow::Deny),
+        ("allow", Overflow::Allow),
+    ];
+    let overflow = section.word(cx, "overflow", &words, &[]);
+    Store {
+        max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
+        max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
+        overflow: overflow.unwrap_or(defaults.overflow),
+    }
+}
+
+pub(super) fn answer(cx: &mut Context<'_>, root: &Section<'_>) -> Answer {
+    let Some(section) = root
+        .item("answer")
+        .and_then(|item| Section::open(cx, &ANSWER, item))
+    else {
+        return Answer::default();
+    };
+    if let Some(item) = section
+        .item("headers")
+        .filter(|item| matches!(item.value, Value::List(_)))
+    {
+        let fault = Fault::new(
+            code::LATER,
+            "a list of `headers` is not supported by this version",
+        )
+        .label("a later version has it")
+        .fix("headers = \"ietf\"");
+        let _: Option<()> = cx.error(item.mark, fault);
+        return Answer::default();
+    }
+    let words = [
+        ("ietf", Dialect::Ietf11),
+        ("ietf-11", Dialect::Ietf11),
+        ("none", Dialect::None),
+    ];
+    let headers = section.word(cx, "headers", &words, raw::DIALECTS);
+    Answer {
+        headers: headers.unwrap_or_default(),
+    }
+}

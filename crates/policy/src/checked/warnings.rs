@@ -1,0 +1,208 @@
+//! What is allowed, and still worth a word.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use jeton_core::Mode;
+use jeton_wire::client_ip::{Prefixes, Source, Trust};
+
+use super::Draft;
+use crate::diagnostic::{Fault, Findings, code};
+use crate::key::KeyPart;
+use crate::raw::{Context, Item, Section, Table, Value};
+use crate::rule::{Allowance, Terms};
+use crate::settings::{Listen, Settings};
+use crate::source::Mark;
+use crate::units::{Pace, grouped, in_words};
+use crate::words::worst_case;
+
+/// A full log of this many requests for one key is worth a word.
+const LARGE_LOG: u64 = 100_000;
+/// Bytes that a log keeps for each request in force.
+const LOG_ENTRY_BYTES: u64 = 16;
+
+pub(super) fn warn(
+    cx: &mut Context<'_>,
+    root: &Section<'_>,
+    settings: &Settings,
+    drafts: &[Draft],
+) {
+    let no_rules = !root.has("rule") || root.has_empty_list("rule");
+    let door = root.item("proxy").or_else(|| root.item("api"));
+    if let (true, Some(item)) = (no_rules, door) {
+        let fault = Fault::new(code::NO_RULES, "there is no rule, so nothing is limited")
+            .fix("[[rule]] with name, key, algorithm and a limit");
+        cx.findings.warning(item.mark, fault);
+    }
+    trust(cx, root, settings);
+    doors(cx, root, settings, drafts);
+    for draft in drafts {
+        if let Allowance::Quota(terms) = &draft.rule.allowance {
+            warn_about_terms(
+                &mut cx.findings,
+                &draft.rule.name,
+                terms,
+                &draft.marks.places(),
+            );
+        }
+        shadow_replaces(cx, drafts, draft);
+    }
+}
+
+/// Where warnings about terms point.
+pub(crate) struct TermPlaces {
+    pub(crate) burst: Mark,
+    pub(crate) limit: Mark,
+    pub(crate) algorithm: Mark,
+}
+
+impl super::Marks {
+    fn places(&self) -> TermPlaces {
+        TermPlaces {
+            burst: self.burst,
+            limit: self.limit,
+            algorithm: self.algorithm,
+        }
+    }
+}
+
+/// What the terms of one rule bring with them.
+pub(crate) fn warn_about_terms(
+    findings: &mut Findings<'_>,
+    name: &str,
+    terms: &Terms,
+    places: &TermPlaces,
+) {
+    match *terms {
+        Terms::Bucket { pace, burst: 1 } => findings.warning(places.burst, burst_one(name, pace)),
+        Terms::FixedWindow { window, .. } => {
+            let (edge, window) = (grouped(worst_case(terms, window)), in_words(window));
+            let what = format!("{name:?} passes {edge} around the edge of a window of {window}");
+            let fix = "algorithm = \"sliding-log\"";
+            findings.warning(
+                places.algorithm,
+                Fault::new(code::WINDOW_EDGE, what).fix(fix),
+            );
+        }
+        Terms::SlidingLog { limit, .. } if limit >= LARGE_LOG => {
+            let kib = grouped(limit.saturating_mul(LOG_ENTRY_BYTES) >> 10);
+            let what = format!(
+                "{name:?} remembers up to {} requests per key",
+                grouped(limit)
+            );
+            let fault = Fault::new(code::LOG_MEMORY, what)
+                .label(format!("about {kib} KiB for one busy key"))
+                .fix("algorithm = \"sliding-counter\" or \"gcra\"");
+            findings.warning(places.limit, fault);
+        }
+        _ => {}
+    }
+}
+
+fn burst_one(name: &str, pace: Pace) -> Fault {
+    let what =
+        format!("{name:?} has a burst of 1: the second of two requests sent together is refused");
+    let fault = Fault::new(code::BURST_ONE, what);
+    if pace.units > 1 {
+        fault.fix(format!(
+            "leave `burst` out: it is {} then",
+            grouped(pace.units)
+        ))
+    } else {
+        fault.fix("burst = 2, or more")
+    }
+}
+
+fn trust(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings) {
+    let finder = &settings.client_ip.finder;
+    if let (Source::XForwardedFor, Trust::Prefixes(networks)) = (finder.source, &finder.trust)
+        && holds_everybody(networks)
+    {
+        let fault = Fault::new(code::TRUSTS_ALL, "everybody's X-Forwarded-For is believed")
+            .label("any client can choose its address")
+            .fix("the addresses of your own proxies, or hops = 1");
+        cx.findings
+            .warning(place(root, "client_ip", "trusted"), fault);
+    }
+    if holds_everybody(&settings.lists.exempt) {
+        let fault = Fault::new(
+            code::TRUSTS_ALL,
+            "everybody is exempt, so nothing is limited",
+        );
+        cx.findings.warning(place(root, "lists", "exempt"), fault);
+    }
+}
+
+/// Whether a set holds all addresses of a family.
+fn holds_everybody(networks: &Prefixes) -> bool {
+    let ends = |low: IpAddr, high: IpAddr| networks.contains(low) && networks.contains(high);
+    let v4 = ends(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::BROADCAST.into());
+    let v6 = ends(
+        Ipv6Addr::UNSPECIFIED.into(),
+        Ipv6Addr::from([0xff; 16]).into(),
+    );
+    v4 || v6
+}
+
+fn doors(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings, drafts: &[Draft]) {
+    let proxy = settings.proxy.as_ref().map(|proxy| proxy.listen.get());
+    let by_address = |draft: &&Draft| {
+        draft
+            .rule
+            .key
+            .iter()
+            .any(|part| matches!(part, KeyPart::ClientIp(_)))
+    };
+    let by_hops = matches!(settings.client_ip.finder.trust, Trust::Hops(_));
+    if let (Some(Listen::Unix(_)), false, Some(draft)) =
+        (proxy, by_hops, drafts.iter().find(by_address))
+    {
+        let what = format!(
+            "clients have no address on a Unix socket: {:?}",
+            draft.rule.name
+        );
+        let fault = Fault::new(code::NO_ADDRESS, what)
+            .label("they share one counter, or what `missing` says")
+            .fix("[client_ip] with header = \"x-forwarded-for\" and hops = 1");
+        cx.findings.warning(draft.marks.key, fault);
+    }
+    if let Some(Listen::Tcp(address)) = settings.api.as_ref().map(|api| api.listen.get())
+        && !address.ip().is_loopback()
+    {
+        let fault = Fault::new(
+            code::API_OPEN,
+            "the API can be reached from outside this machine",
+        )
+        .label("anyone there may spend what clients have left")
+        .fix("listen = \"127.0.0.1:7070\"");
+        cx.findings.warning(place(root, "api", "listen"), fault);
+    }
+}
+
+/// A rule on trial must not lift a limit that is in force.
+fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
+    if draft.rule.mode != Mode::Shadow {
+        return;
+    }
+    for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
+        let enforced =
+            |other: &&Draft| other.rule.name == *name && other.rule.mode == Mode::Enforce;
+        if drafts.iter().any(|other| enforced(&other)) {
+            let what = format!(
+                "{:?} is in shadow, so {name:?} applies beside it",
+                draft.rule.name
+            );
+            cx.findings
+                .warning(*mark, Fault::new(code::REPLACED_SHADOW, what));
+        }
+    }
+}
+
+/// Where a setting of a section stands.
+fn place(root: &Section<'_>, section: &str, key: &str) -> Mark {
+    let table = |item: &Item| match &item.value {
+        Value::Table(table) => Table::get(table, key).map(|item| item.mark),
+        _ => None,
+    };
+    root.item(section)
+        .map_or_else(Mark::default, |item| table(item).unwrap_or(item.mark))
+}

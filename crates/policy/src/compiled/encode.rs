@@ -1,0 +1,162 @@
+//! Keys as bytes: no two different tuples of parts have the same ones.
+//!
+//! Each part is a tag, and unless the part is missing a length (four bytes, big-endian) and the
+//! value. A rule always has the same number of parts, so the bytes read back in one way only. A
+//! missing part has a tag of its own and is not an empty one.
+//!
+//! Longer keys than [`MAX_KEY_BYTES`] are replaced by their length and their SHA-256, under a tag
+//! that begins no other key: stores hold bounded keys, and two of them meet only where SHA-256
+//! collides.
+
+use std::net::IpAddr;
+
+use jeton_wire::client_ip::{AddressKey, Ipv6Prefix};
+use sha2::{Digest, Sha256};
+
+use crate::key::KeyPart;
+use crate::matching::Matched;
+use crate::request::Request;
+use crate::value::{decoded, first_cookie, first_parameter, push_header};
+
+/// The most bytes of a key as it stands; longer ones are digested.
+pub(super) const MAX_KEY_BYTES: usize = 1024;
+
+const MISSING: u8 = 0;
+const TEXT: u8 = 1;
+const ADDRESS_V4: u8 = 4;
+const ADDRESS_V6: u8 = 6;
+const DIGEST: u8 = 0xff;
+
+/// What values are read with.
+#[derive(Clone, Copy)]
+pub(super) struct Lens {
+    pub(super) prefix: Ipv6Prefix,
+    pub(super) match_case: bool,
+}
+
+/// Appends the key of a request. `true` if every part was there.
+pub(super) fn push_key(
+    parts: &[KeyPart],
+    lens: Lens,
+    matched: Matched<'_>,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> bool {
+    let start = out.len();
+    let mut complete = true;
+    for part in parts {
+        let found = push_part(part, lens, matched, request, out);
+        if !found {
+            out.push(MISSING);
+        }
+        complete &= found;
+    }
+    bound(out, start);
+    complete
+}
+
+/// Appends a part, unless it is missing.
+fn push_part(
+    part: &KeyPart,
+    lens: Lens,
+    matched: Matched<'_>,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> bool {
+    let facts = request.facts;
+    let plain = match part {
+        KeyPart::ClientIp(own) => {
+            let address = request
+                .client_ip
+                .map(|ip| AddressKey::new(ip, own.unwrap_or(lens.prefix)));
+            return address
+                .map(|address| push_address(address.network(), out))
+                .is_some();
+        }
+        KeyPart::Header(name) => return push_with(out, |out| push_header(facts, name, out)),
+        KeyPart::Cookie(name) => {
+            return push_with(out, |out| {
+                first_cookie(facts, name, &mut |value| out.extend_from_slice(value))
+            });
+        }
+        KeyPart::Query(name) => {
+            let value = first_parameter(facts.query(), name);
+            return value.is_some_and(|value| {
+                push_with(out, |out| {
+                    out.extend(decoded(value));
+                    true
+                })
+            });
+        }
+        // A rule without another part: there is one key, and it is empty.
+        KeyPart::Global => return true,
+        KeyPart::Method => facts.method(),
+        KeyPart::Host => request.host(),
+        KeyPart::Path if lens.match_case => request.path(),
+        KeyPart::Path => request.folded_path(),
+        KeyPart::Route => matched.route.map(crate::Pattern::as_str),
+        KeyPart::Descriptor(name) => facts.descriptor(name),
+    };
+    plain.is_some_and(|text| {
+        push_with(out, |out| {
+            out.extend_from_slice(text.as_bytes());
+            true
+        })
+    })
+}
+
+/// Appends a text whose length is known only afterwards; nothing if there is none.
+fn push_with(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+    let start = out.len();
+    out.extend_from_slice(&[TEXT, 0, 0, 0, 0]);
+    let found = push(out);
+    if !found {
+        out.truncate(start);
+        return false;
+    }
+    let begin = start + 5;
+    // No door hands over four gigabytes; if one did, its digest would still tell the length.
+    let length = u32::try_from(out.len() - begin)
+        .unwrap_or(u32::MAX)
+        .to_be_bytes();
+    if let Some(field) = out.get_mut(start + 1..begin) {
+        field.copy_from_slice(&length);
+    }
+    true
+}
+
+/// Appends a text part.
+pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    push_with(out, |out| {
+        out.extend_from_slice(text);
+        true
+    });
+}
+
+/// Appends an address part.
+pub(super) fn push_address(address: IpAddr, out: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(v4) => {
+            out.push(ADDRESS_V4);
+            out.extend_from_slice(&v4.octets());
+        }
+        IpAddr::V6(v6) => {
+            out.push(ADDRESS_V6);
+            out.extend_from_slice(&v6.octets());
+        }
+    }
+}
+
+/// Replaces a key that is too long.
+pub(super) fn bound(out: &mut Vec<u8>, start: usize) {
+    let key = out.get(start..).unwrap_or_default();
+    if key.len() <= MAX_KEY_BYTES {
+        return;
+    }
+    let length = (key.len() as u64).to_be_bytes();
+    let digest = Sha256::digest(key);
+    out.truncate(start);
+    out.push(DIGEST);
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&digest);
+}

@@ -1,0 +1,50 @@
+//! The identity of a rule on every store.
+
+use jeton_core::RuleId;
+use jeton_wire::client_ip::Ipv6Prefix;
+use sha2::{Digest, Sha256};
+
+use crate::key::KeyPart;
+use crate::rule::Rule;
+
+/// Which counter of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counter {
+    Requests,
+    Preflights,
+}
+
+/// The first eight bytes, big-endian, of SHA-256 over `jeton.rule.1`, the counter, the name and
+/// the parts of the key, each preceded by its length in eight bytes.
+///
+/// The same on every node and after every restart; another name or another key is another
+/// counter, another limit is not. What a part means is spelled out: `client-ip` carries the
+/// prefix in force, and `path` whether letters tell case apart.
+pub(super) fn rule_id(rule: &Rule, prefix: Ipv6Prefix, counter: Counter) -> RuleId {
+    let mut hash = Sha256::new();
+    let mut feed = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    feed("jeton.rule.1");
+    feed(match counter {
+        Counter::Requests => "requests",
+        Counter::Preflights => "preflights",
+    });
+    feed(&rule.name);
+    for part in &rule.key {
+        match part {
+            KeyPart::ClientIp(own) => {
+                feed(&KeyPart::ClientIp(Some(own.unwrap_or(prefix))).to_string());
+            }
+            KeyPart::Path if rule.matches.match_case => feed("path:match-case"),
+            part => feed(&part.to_string()),
+        }
+    }
+    let digest = hash.finalize();
+    let head = digest
+        .iter()
+        .take(8)
+        .fold(0, |id: u64, byte| id << 8 | u64::from(*byte));
+    RuleId::new(head)
+}

@@ -1,0 +1,91 @@
+//! Keys that a caller names in text: `{"rule": "api", "key": "alice"}`.
+
+use std::fmt;
+
+use jeton_wire::client_ip::AddressKey;
+use jeton_wire::path::{fold_case, normal_form};
+
+use super::encode::{bound, push_address, push_text};
+use super::policy::CompiledRule;
+use crate::key::KeyPart;
+use crate::request::normal_host;
+
+/// Why texts are no key of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NamedKeyError {
+    /// Another number of parts than the rule's key has.
+    Parts {
+        /// How many texts were given.
+        given: usize,
+        /// How many parts the key has.
+        wanted: usize,
+    },
+}
+
+impl fmt::Display for NamedKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Parts { given, wanted } = self;
+        let plural = if *wanted == 1 { "" } else { "s" };
+        write!(
+            f,
+            "the key of this rule has {wanted} part{plural}, not {given}"
+        )?;
+        if *wanted > 1 {
+            f.write_str("; write an array of texts")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl std::error::Error for NamedKeyError {}
+
+impl CompiledRule {
+    /// Appends the key that a caller names, one text per part, in the form that a door would give
+    /// it: addresses are cut to their prefix, hosts and paths made normal. A text that is no
+    /// address stands for itself. `global` has one counter, whatever it is called.
+    ///
+    /// # Errors
+    /// [`NamedKeyError`] for another number of texts than parts; then nothing is appended.
+    pub fn named_key(&self, texts: &[&str], out: &mut Vec<u8>) -> Result<(), NamedKeyError> {
+        let parts = &self.rule().key;
+        let start = out.len();
+        match parts.as_slice() {
+            [] | [KeyPart::Global] if texts.len() <= 1 => return Ok(()),
+            _ if texts.len() == parts.len() => {}
+            _ => {
+                return Err(NamedKeyError::Parts {
+                    given: texts.len(),
+                    wanted: parts.len(),
+                });
+            }
+        }
+        for (part, text) in parts.iter().zip(texts) {
+            self.push_named(part, text, out);
+        }
+        bound(out, start);
+        Ok(())
+    }
+
+    fn push_named(&self, part: &KeyPart, text: &str, out: &mut Vec<u8>) {
+        let lens = self.lens();
+        match part {
+            KeyPart::ClientIp(own) => match AddressKey::parse(text, own.unwrap_or(lens.prefix)) {
+                Some(address) => push_address(address.network(), out),
+                None => push_text(text.as_bytes(), out),
+            },
+            KeyPart::Host => push_text(normal_host(text).as_bytes(), out),
+            KeyPart::Path if text.starts_with('/') => {
+                let path = normal_form(text.as_bytes());
+                let path = if lens.match_case {
+                    path
+                } else {
+                    fold_case(&path).into_owned().into()
+                };
+                push_text(path.as_bytes(), out);
+            }
+            _ => push_text(text.as_bytes(), out),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The kinds of findings. A code keeps its meaning for ever; a new kind gets a new one.
+
+use serde::{Serialize, Serializer};
+
+/// The kind of a finding: `E…` refuses the policy, `W…` warns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code {
+    id: &'static str,
+    meaning: &'static str,
+}
+
+impl Code {
+    /// Such as `E012`.
+    pub const fn id(self) -> &'static str {
+        self.id
+    }
+
+    /// What findings of this kind have in common, in one sentence.
+    pub const fn meaning(self) -> &'static str {
+        self.meaning
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.id)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $id:literal $meaning:literal;)+) => {
+        /// One constant per code, for use within the crate.
+        pub(crate) mod code {
+            use super::Code;
+            $(pub(crate) const $name: Code = Code { id: $id, meaning: $meaning };)+
+        }
+
+        /// Every code with its meaning, in order.
+        pub const CODES: &[Code] = &[$(code::$name),+];
+    };
+}
+
+codes! {
+    SYNTAX = "E001" "The file is not valid TOML.";
+    UNKNOWN = "E002" "A section or setting that does not exist.";
+    LATER = "E003" "A word of the policy language that this version does not support.";
+    MISSING = "E004" "A setting that must be there is not.";
+    TYPE = "E005" "A value of the wrong type, such as a number in quotes.";
+    ZERO = "E006" "Zero never has a special meaning; there are words for that.";
+    NUMBER = "E007" "A number that is negative, fractional, or out of range.";
+    REFERENCE = "E008" "A value to be read from the environment or a file could not be.";
+    WORD = "E009" "A word that is not one of those the setting takes.";
+    DURATION = "E010" "A duration that cannot be read.";
+    SIZE = "E011" "A size in bytes that cannot be read.";
+    RATE = "E012" "A rate that cannot be read.";
+    ADDRESS = "E013" "An address to listen on that cannot be read, or is used twice.";
+    UPSTREAM = "E014" "An upstream that cannot be read or reached by this version.";
+    NETWORK = "E015" "An address or network prefix that cannot be read.";
+    NAME = "E016" "A name with characters it must not have, or of a wrong length.";
+    DUPLICATE = "E017" "The same thing written twice.";
+    CONTRADICTION = "E018" "Settings that exclude each other, or one that would have no effect.";
+    QUOTA = "E019" "A limit that cannot be held exactly.";
+    KEY = "E020" "A key part that cannot be read.";
+    PATH = "E021" "A path pattern that cannot be read.";
+    HOST = "E022" "A host that cannot be read.";
+    METHOD = "E023" "A method that cannot be read.";
+    REPLACES = "E024" "A rule cannot replace the rule it names.";
+    EMPTY = "E025" "An empty list or text where it would match nothing.";
+    TRUST = "E026" "Nothing says whose header is believed.";
+    TOO_MANY = "E027" "More of something than one request could be decided by.";
+    NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
+    BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
+    TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";
+    WINDOW_EDGE = "W104" "A fixed window lets twice its limit through around its edge.";
+    LOG_MEMORY = "W105" "A sliding log remembers every request of a window.";
+    NO_ADDRESS = "W106" "Clients have no address here, so they share one counter.";
+    API_OPEN = "W107" "Anyone who reaches the API's address may spend what clients have left.";
+    REPLACED_SHADOW = "W108" "A rule in shadow has no vote, so it replaces no rule that has one.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_in_order() {
+        assert!(CODES.windows(2).all(|pair| pair[0].id < pair[1].id));
+    }
+}

@@ -1,0 +1,79 @@
+//! Collects findings, so that one run shows them all.
+
+use super::{Code, Diagnostic, Fault, Report, Severity};
+use crate::source::{Mark, Source};
+
+/// Everything found so far in one source.
+#[derive(Debug)]
+pub(crate) struct Findings<'a> {
+    source: &'a Source,
+    list: Vec<(Mark, Diagnostic)>,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) const fn new(source: &'a Source) -> Self {
+        Self {
+            source,
+            list: Vec::new(),
+        }
+    }
+
+    /// Refuses the policy. Returns `None`, so that a check can end with it.
+    pub(crate) fn error<T>(&mut self, mark: Mark, fault: Fault) -> Option<T> {
+        self.push(Severity::Error, mark, fault);
+        None
+    }
+
+    pub(crate) fn warning(&mut self, mark: Mark, fault: Fault) {
+        self.push(Severity::Warning, mark, fault);
+    }
+
+    /// The value, or an error at `mark`.
+    pub(crate) fn keep<T>(&mut self, mark: Mark, result: Result<T, Fault>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(fault) => self.error(mark, fault),
+        }
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list
+            .iter()
+            .any(|(_, found)| found.severity == Severity::Error)
+    }
+
+    /// Forgets findings that another one explains.
+    #[cfg(feature = "toml")]
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(Code, usize) -> bool) {
+        self.list.retain(|(_, found)| keep(found.code, found.line));
+    }
+
+    /// The lines that have findings so far.
+    #[cfg(feature = "toml")]
+    pub(crate) fn lines(&self) -> Vec<usize> {
+        self.list.iter().map(|(_, found)| found.line).collect()
+    }
+
+    /// All findings in the order of the file.
+    pub(crate) fn into_report(mut self) -> Report {
+        self.list.sort_by_key(|(mark, found)| (*mark, found.code));
+        Report::new(self.list.into_iter().map(|(_, found)| found).collect())
+    }
+
+    fn push(&mut self, severity: Severity, mark: Mark, fault: Fault) {
+        let place = self.source.place(mark);
+        let diagnostic = Diagnostic {
+            code: fault.code,
+            severity,
+            file: self.source.name().to_owned(),
+            line: place.line,
+            column: place.column,
+            length: place.length,
+            what: fault.what,
+            label: fault.label,
+            fix: fault.fix,
+            excerpt: place.text.to_owned(),
+        };
+        self.list.push((mark, diagnostic));
+    }
+}

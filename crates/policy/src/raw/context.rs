@@ -1,0 +1,25 @@
+//! What every check needs at hand.
+
+use super::Resolve;
+use crate::diagnostic::{Fault, Findings};
+use crate::source::{Mark, Source};
+
+/// Collects findings and reads references, through one pass over a file.
+pub(crate) struct Context<'a> {
+    pub(crate) findings: Findings<'a>,
+    pub(super) resolver: &'a dyn Resolve,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(source: &'a Source, resolver: &'a dyn Resolve) -> Self {
+        Self {
+            findings: Findings::new(source),
+            resolver,
+        }
+    }
+
+    /// Refuses the policy. Returns `None`, so that a check can end with it.
+    pub(crate) fn error<T>(&mut self, mark: Mark, fault: Fault) -> Option<T> {
+        self.findings.error(mark, fault)
+    }
+}

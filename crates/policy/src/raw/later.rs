@@ -1,0 +1,107 @@
+//! Words of the policy language that this version does not support. Each is refused by name:
+//! a policy that was written for a later version must not run with half of its rules.
+
+use crate::diagnostic::{Fault, code};
+
+/// A word, and what to do without it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Later {
+    pub(crate) word: &'static str,
+    pub(crate) instead: &'static str,
+}
+
+impl Later {
+    /// The refusal. `written` is the word as it stands in the file.
+    pub(crate) fn fault(&self, written: &str) -> Fault {
+        Fault::new(
+            code::LATER,
+            format!("{written} is not supported by this version"),
+        )
+        .label("a later version has it")
+        .fix(self.instead)
+    }
+}
+
+macro_rules! later {
+    ($($name:ident: $($word:literal => $instead:literal,)+;)+) => {
+        $(pub(crate) const $name: &[Later] =
+            &[$(Later { word: $word, instead: $instead }),+];)+
+    };
+}
+
+const REDIS: &str = "remove it; the memory store has no use for it";
+
+later! {
+    SECTIONS:
+        "rls" => "remove the section; this version decides in [proxy] and [api]",
+        "resp" => "remove the section; this version decides in [proxy] and [api]",
+        "queue" => "remove the section; a request that is over its limit is refused at once",
+        "shield" => "remove the section",
+    ;
+    API:
+        "token" => "remove it, and let `listen` be a loopback address",
+        "admin_token" => "remove it, and let `listen` be a loopback address",
+        "gateways" => "remove it",
+    ;
+    ANSWER:
+        "cors" => "remove it",
+    ;
+    DIALECTS:
+        "ietf-next" => "headers = \"ietf\"",
+        "draft-7" => "headers = \"ietf\"",
+        "draft-6" => "headers = \"ietf\"",
+        "legacy-epoch" => "headers = \"ietf\"",
+        "legacy-delta" => "headers = \"ietf\"",
+        "envoy" => "headers = \"ietf\"",
+    ;
+    STORE_KINDS:
+        "disk" => "kind = \"memory\"",
+        "redis" => "kind = \"memory\"",
+    ;
+    ALGORITHMS:
+        "concurrency" => "remove the rule, or limit the rate of requests",
+    ;
+    MODES:
+        "mark" => "mode = \"shadow\" counts without refusing",
+    ;
+    MATCH:
+        "domain" => "remove it; it belongs to the Envoy rate limit service",
+    ;
+    RULE:
+        "plan" => "remove it, or write one rule per plan with match = { header = { … } }",
+        "plans" => "remove it, or write one rule per plan with match = { header = { … } }",
+        "count" => "remove it; every request counts",
+        "cost" => "remove it; every request costs 1",
+        "trial" => "write a second rule with mode = \"shadow\"",
+        "on_failure" => "remove it; the memory store does not fail",
+        "on_deny" => "remove it; a denied request is not charged",
+        "max_debt" => "remove it",
+        "max_wait" => "remove it; a request that is over its limit is refused at once",
+        "lease" => "remove it",
+    ;
+}
+
+/// Settings of stores that this version does not have, without effect on the one it has.
+pub(crate) const STORE: &[Later] = &{
+    const WORDS: [&str; 9] = [
+        "path",
+        "sync",
+        "url",
+        "key_secret",
+        "timeout",
+        "on_failure",
+        "deny_cache",
+        "lease",
+        "lease_for",
+    ];
+    let mut all = [Later {
+        word: "",
+        instead: REDIS,
+    }; WORDS.len()];
+    let mut at = 0;
+    while at < WORDS.len() {
+        all[at].word = WORDS[at];
+        at += 1;
+    }
+    all
+};

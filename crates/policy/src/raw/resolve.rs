@@ -1,0 +1,89 @@
+//! Values that stand elsewhere: `{ env = "NAME" }` and `{ file = "PATH" }`.
+
+use crate::diagnostic::{Fault, code};
+use crate::setting::{Origin, Setting};
+
+/// Why a value could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unresolved {
+    /// There is no such variable or file.
+    Absent,
+    /// It is not text in UTF-8.
+    NotText,
+    /// Any other reason, in a few words that must not contain the value.
+    Other(String),
+}
+
+/// Reads what a policy refers to. Passed in, so that this crate touches neither the environment
+/// nor files.
+///
+/// A closure-like struct of the caller does; tests use a map.
+///
+/// ```
+/// use jeton_policy::{Resolve, Unresolved};
+/// struct Environment;
+/// impl Resolve for Environment {
+///     fn env(&self, name: &str) -> Result<String, Unresolved> {
+///         std::env::var(name).map_err(|_| Unresolved::Absent)
+///     }
+///     fn file(&self, path: &str) -> Result<String, Unresolved> {
+///         std::fs::read_to_string(path).map_err(|why| Unresolved::Other(why.kind().to_string()))
+///     }
+/// }
+/// assert_eq!(Environment.env("no such variable"), Err(Unresolved::Absent));
+/// ```
+pub trait Resolve {
+    /// The value of an environment variable.
+    ///
+    /// # Errors
+    /// [`Unresolved`] if there is none or it is not text.
+    fn env(&self, name: &str) -> Result<String, Unresolved>;
+
+    /// The content of a file. One line end at its end is cut by the caller.
+    ///
+    /// # Errors
+    /// [`Unresolved`] if it cannot be read or is not text.
+    fn file(&self, path: &str) -> Result<String, Unresolved>;
+}
+
+/// Knows no variable and no file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoReferences;
+
+impl Resolve for NoReferences {
+    fn env(&self, _: &str) -> Result<String, Unresolved> {
+        Err(Unresolved::Absent)
+    }
+
+    fn file(&self, _: &str) -> Result<String, Unresolved> {
+        Err(Unresolved::Absent)
+    }
+}
+
+/// A longer value is not one that somebody typed.
+const LONGEST: usize = 64 * 1024;
+
+/// The value behind a reference.
+pub(super) fn resolve(resolver: &dyn Resolve, origin: Origin) -> Result<Setting<String>, Fault> {
+    let (kind, name, result) = match &origin {
+        Origin::Env(name) => ("environment variable", name, resolver.env(name)),
+        Origin::File(path) => ("file", path, resolver.file(path)),
+        Origin::Literal => ("text", &String::new(), Ok(String::new())),
+    };
+    let fault = |why: &str| Fault::new(code::REFERENCE, format!("the {kind} {name:?} {why}"));
+    let mut text = result.map_err(|why| match why {
+        Unresolved::Absent => fault("does not exist").fix("set it before starting"),
+        Unresolved::NotText => fault("is not text in UTF-8"),
+        Unresolved::Other(why) => fault(&format!("cannot be read: {why}")),
+    })?;
+    if matches!(origin, Origin::File(_)) && text.ends_with('\n') {
+        text.pop();
+        text.truncate(text.trim_end_matches('\r').len());
+    }
+    match text.len() {
+        0 => Err(fault("is empty")),
+        len if len > LONGEST => Err(fault("is longer than 64 KiB")),
+        _ => Ok(Setting::new(text, origin)),
+    }
+}

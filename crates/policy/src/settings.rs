@@ -1,0 +1,178 @@
+//! The sections of a policy file other than its rules, as they hold after every check.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jeton_wire::client_ip::{self, Ipv6Prefix, Prefixes};
+use jeton_wire::ratelimit::Dialect;
+
+use crate::Setting;
+
+/// Everything but the rules.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// `[proxy]`, if the file has one.
+    pub proxy: Option<Proxy>,
+    /// `[api]`, if the file has one.
+    pub api: Option<Api>,
+    /// `[store]`.
+    pub store: Store,
+    /// `[client_ip]`.
+    pub client_ip: ClientIp,
+    /// `[answer]`.
+    pub answer: Answer,
+    /// `[lists]`.
+    pub lists: Lists,
+}
+
+/// `[proxy]`: stand in front of a service.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Proxy {
+    /// Where clients connect.
+    pub listen: Setting<Listen>,
+    /// The service behind.
+    pub upstream: Setting<Upstream>,
+    /// How long a client may take to send its header fields. Default 10 s.
+    pub header_timeout: Duration,
+    /// How long a connection may stand still, between requests or within a body. Default 60 s.
+    pub idle_timeout: Duration,
+    /// How long connecting to the upstream may take. Default 5 s.
+    pub connect_timeout: Duration,
+    /// How long the upstream may take to begin its answer. Default 60 s.
+    pub response_timeout: Duration,
+    /// Client connections held at once; more wait to be accepted. Default 10 000.
+    pub max_connections: u32,
+}
+
+impl Proxy {
+    /// A proxy with the default bounds.
+    pub const fn new(listen: Setting<Listen>, upstream: Setting<Upstream>) -> Self {
+        Self {
+            listen,
+            upstream,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(60),
+            connect_timeout: Duration::from_secs(5),
+            response_timeout: Duration::from_secs(60),
+            max_connections: 10_000,
+        }
+    }
+}
+
+/// `[api]`: decisions, health and metrics.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Api {
+    /// Where clients of the API connect.
+    pub listen: Setting<Listen>,
+}
+
+/// An address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Listen {
+    /// `"127.0.0.1:8080"`, `"[::]:8080"`. Port 0 lets the system choose one.
+    Tcp(SocketAddr),
+    /// `"unix:/run/jeton.sock"`. Clients have no address there.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A service reached by plain HTTP: `"http://host:port"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Upstream {
+    /// A name or an address; IPv6 addresses stand without brackets.
+    pub host: String,
+    /// The port; 80 if none was written.
+    pub port: u16,
+}
+
+impl Upstream {
+    /// `host:port`, as a URL has it.
+    pub fn authority(&self) -> String {
+        let Self { host, port } = self;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+}
+
+impl fmt::Display for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", self.authority())
+    }
+}
+
+/// `[store]`: where counters live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Store {
+    /// Hard cap on keys. Default 1 000 000.
+    pub max_keys: u64,
+    /// Hard cap on the bytes of all state. Default 256 MiB.
+    pub max_memory: u64,
+    /// What happens to new keys when it is full. Default [`Overflow::Share`].
+    pub overflow: Overflow,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            max_keys: 1_000_000,
+            max_memory: 256 << 20,
+            overflow: Overflow::Share,
+        }
+    }
+}
+
+/// What happens to new keys when the store is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// They share a coarse estimate.
+    Share,
+    /// They are denied.
+    Deny,
+    /// They pass.
+    Allow,
+}
+
+/// `[client_ip]`: who the client is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientIp {
+    /// Where its address is read. The default is the socket.
+    pub finder: client_ip::ClientIp,
+    /// IPv6 addresses that share this many leading bits are one client. Default 64.
+    pub ipv6_prefix: Ipv6Prefix,
+}
+
+/// `[answer]`: what clients are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The fields that carry limits. The default is `"ietf"`.
+    pub headers: Dialect,
+}
+
+/// `[lists]`: addresses that no rule decides about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lists {
+    /// Always pass, and are not charged.
+    pub exempt: Prefixes,
+    /// Never pass; stronger than `exempt`.
+    pub block: Prefixes,
+}

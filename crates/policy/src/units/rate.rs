@@ -1,0 +1,240 @@
+//! Rates: so many units per time.
+
+use std::fmt;
+
+use jeton_core::{QuotaError, Rate, Span};
+
+use super::duration::{in_words, meant, parse_duration, print_duration, unit};
+use super::number::split;
+use crate::diagnostic::{Fault, code};
+
+/// A rate as it was written: `units` per `per`, not reduced, since a bucket without `burst` holds
+/// the units of one period.
+///
+/// Its [`Display`](fmt::Display) is what [`parse_rate`] reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pace {
+    /// Units that come in one period.
+    pub units: u64,
+    /// The period.
+    pub per: Span,
+}
+
+impl Pace {
+    /// The reduced fraction the engine works with.
+    ///
+    /// # Errors
+    /// [`QuotaError`] if it is too awkward to hold exactly.
+    pub fn rate(self) -> Result<Rate, QuotaError> {
+        Rate::new(self.units, self.per)
+    }
+
+    /// A pace that the engine can hold.
+    pub(crate) fn of(rate: Rate) -> Self {
+        Self {
+            units: u64::from(rate.units()),
+            per: rate.per(),
+        }
+    }
+
+    /// In running text: `20/s`, `100/min`, `17 per 30 s`.
+    pub(crate) fn in_words(self) -> String {
+        match one_unit(self.per) {
+            Some(unit) => format!("{}/{unit}", super::grouped(self.units)),
+            None => format!("{} per {}", super::grouped(self.units), in_words(self.per)),
+        }
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match one_unit(self.per) {
+            Some(unit) => write!(f, "{}/{unit}", self.units),
+            None => write!(f, "{}/{}", self.units, print_duration(self.per)),
+        }
+    }
+}
+
+/// The word for a period of exactly one unit.
+fn one_unit(per: Span) -> Option<&'static str> {
+    let words = ["us", "ms", "s", "min", "h", "day", "w"];
+    words
+        .into_iter()
+        .find(|word| period(word) == Some(per.as_micros()))
+}
+
+/// Microseconds of a unit of rates, which also has the word `day`.
+fn period(word: &str) -> Option<u64> {
+    unit(if word == "day" { "d" } else { word })
+}
+
+/// Reads a rate: `N/unit` or `N/<duration>`.
+///
+/// ```
+/// # use jeton_policy::parse_rate;
+/// let pace = parse_rate("700/min")?;
+/// assert_eq!((pace.units, pace.per.as_micros()), (700, 60_000_000));
+/// assert_eq!(parse_rate("1/1500ms")?.to_string(), "1/1500ms");
+/// # Ok::<(), jeton_policy::Fault>(())
+/// ```
+///
+/// # Errors
+/// A [`Fault`] that names the fix; whether the rate can be held exactly is for [`Pace::rate`].
+pub fn parse_rate(text: &str) -> Result<Pace, Fault> {
+    let (digits, rest) = split(text);
+    let per = rest.strip_prefix('/').filter(|_| !digits.is_empty());
+    let per = per.ok_or_else(|| unreadable(text))?;
+    let span = match period(per).map(Span::from_micros) {
+        Some(Ok(span)) => span,
+        _ => parse_duration(per).map_err(|fault| bad_period(digits, per, fault))?,
+    };
+    match digits.parse::<u64>() {
+        Ok(0) => Err(zero("a rate of 0").fix(WORDS_WITHOUT_RATE)),
+        Ok(units) => Ok(Pace { units, per: span }),
+        Err(_) => Err(
+            Fault::new(code::RATE, format!("the rate {text:?} is too large"))
+                .label("more than 64 bits"),
+        ),
+    }
+}
+
+/// Zero means "no limit" to some and "nothing" to others: there are two words for that.
+pub(crate) fn zero(what: &str) -> Fault {
+    Fault::new(
+        code::ZERO,
+        format!("{what} means \"no limit\" to some and \"nothing\" to others"),
+    )
+    .label("say which")
+    .fix("limit = \"unlimited\" or limit = \"deny\"")
+}
+
+const WORDS_WITHOUT_RATE: &str = "limit = \"unlimited\" or limit = \"deny\", without rate";
+
+fn bad_period(digits: &str, per: &str, fault: Fault) -> Fault {
+    if fault.code == code::ZERO {
+        return fault;
+    }
+    let what = format!("the rate \"{digits}/{per}\" is per something that is not a duration");
+    let fault = Fault::new(code::RATE, what).label("per what?");
+    match meant(per) {
+        Some(unit) => fault.fix(format!("\"{digits}/{unit}\"")),
+        None => fault.fix(format!(
+            "such as \"{digits}/s\", \"{digits}/min\", \"{digits}/30s\""
+        )),
+    }
+}
+
+fn unreadable(text: &str) -> Fault {
+    let fault = |what: &str| Fault::new(code::RATE, format!("the rate {text:?} {what}"));
+    let (digits, rest) = split(text.trim());
+    if !digits.is_empty() && rest.is_empty() {
+        return fault("needs a unit")
+            .label(format!("{digits} per what?"))
+            .fix(format!("\"{digits}/s\""));
+    }
+    if text.starts_with('-') {
+        return fault("is negative").fix("such as \"100/s\"");
+    }
+    if rest.starts_with(['.', 'e', 'E']) {
+        return fault("is not a whole number of units")
+            .label("whole units, per any duration")
+            .fix("such as \"3/2s\" for one and a half per second");
+    }
+    let per = rest
+        .trim_start()
+        .trim_start_matches("per ")
+        .trim_start_matches(['/', 'r', 'p', ' ']);
+    match meant(per) {
+        Some(unit) if !digits.is_empty() => {
+            fault("cannot be read").fix(format!("\"{digits}/{unit}\""))
+        }
+        _ => fault("cannot be read")
+            .label("units, a slash, a unit of time or a duration")
+            .fix("such as \"100/s\", \"700/min\", \"1/1500ms\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_written_forms_are_read() {
+        for (text, units, us) in [
+            ("100/s", 100, 1_000_000),
+            ("700/min", 700, 60_000_000),
+            ("700/m", 700, 60_000_000),
+            ("5000/h", 5_000, 3_600_000_000),
+            ("200/day", 200, 86_400_000_000),
+            ("200/d", 200, 86_400_000_000),
+            ("1/w", 1, 604_800_000_000),
+            ("1/1500ms", 1, 1_500_000),
+            ("3/2s", 3, 2_000_000),
+            ("1/3650d", 1, 315_360_000_000_000),
+        ] {
+            let pace = parse_rate(text).unwrap();
+            assert_eq!((pace.units, pace.per.as_micros()), (units, us), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_slip_names_its_fix() {
+        for (text, fix) in [
+            ("20", "\"20/s\""),
+            ("20/second", "\"20/s\""),
+            ("20/Minute", "\"20/min\""),
+            ("20 per minute", "\"20/min\""),
+            ("20r/s", "\"20/s\""),
+            ("20/fortnight", "such as \"20/s\", \"20/min\", \"20/30s\""),
+        ] {
+            assert_eq!(parse_rate(text).unwrap_err().fix, fix, "{text}");
+        }
+        for text in [
+            "",
+            "/s",
+            "-1/s",
+            "1.5/s",
+            "1e3/s",
+            "nan/s",
+            "s/1",
+            "99999999999999999999/s",
+        ] {
+            assert_eq!(parse_rate(text).unwrap_err().code, code::RATE, "{text}");
+        }
+    }
+
+    #[test]
+    fn f4_f20_zero_names_the_words_to_use() {
+        let fault = parse_rate("0/s").unwrap_err();
+        assert_eq!(fault.code, code::ZERO);
+        assert!(fault.fix.contains("unlimited") && fault.fix.contains("deny"));
+        assert_eq!(parse_rate("1/0s").unwrap_err().code, code::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn every_accepted_rate_prints_to_an_equivalent_one(
+            units in 1..u64::MAX,
+            us in 1..=Span::LONGEST.as_micros(),
+        ) {
+            let pace = Pace { units, per: Span::from_micros(us).unwrap() };
+            prop_assert_eq!(parse_rate(&pace.to_string()).unwrap(), pace);
+        }
+
+        #[test]
+        fn whatever_is_accepted_prints_to_itself(
+            text in "[0-9]{1,9}/([0-9]{1,6})?(us|ms|s|m|min|h|d|day|w)",
+        ) {
+            if let Ok(pace) = parse_rate(&text) {
+                prop_assert_eq!(parse_rate(&pace.to_string()).unwrap(), pace);
+            }
+        }
+
+        #[test]
+        fn no_text_is_too_odd(text in ".{0,24}") {
+            let _ = parse_rate(&text);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! One rule in words.
+
+use std::fmt;
+
+use jeton_core::{Anchor, Mode, Span};
+use serde::Serialize;
+
+use super::worst_case;
+use crate::key::KeyPart;
+use crate::matching::Match;
+use crate::rule::{Allowance, Rule, Terms};
+use crate::units::{Pace, grouped, in_words, short};
+
+/// A rule in words, with its worst case for one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RuleWords {
+    /// The rule.
+    pub name: String,
+    /// What it allows and to whom: `20/s per address, bursts to 100`.
+    pub meaning: String,
+    /// Which requests it speaks of: `POST /login`; empty if of all.
+    pub scope: String,
+    /// The promise in one sentence: `at most 34 in any 30 s`; empty for a rule that is a word.
+    pub at_most: String,
+    /// How units come back to a bucket: `one per 600 ms`; empty for everything else.
+    pub interval: String,
+    /// The most in any second; none for `unlimited`.
+    pub any_second: Option<u64>,
+    /// The most in any minute; none for `unlimited`.
+    pub any_minute: Option<u64>,
+    /// `true` if the rule has no vote.
+    pub shadow: bool,
+}
+
+impl RuleWords {
+    /// The words for a rule.
+    ///
+    /// ```
+    /// use jeton_policy::{NoReferences, Policy, RuleWords, Source};
+    /// let source = Source::new("jeton.toml", r#"
+    ///     [[rule]]
+    ///     name = "api"
+    ///     key = ["client-ip"]
+    ///     algorithm = "gcra"
+    ///     rate = "17/30s"
+    /// "#);
+    /// let policy = Policy::load(&source, &NoReferences)?.policy;
+    /// let words = RuleWords::of(policy.rules()[0].rule());
+    /// assert_eq!(words.meaning, "17 per 30 s per address, bursts to 17");
+    /// assert_eq!(words.at_most, "at most 34 in any 30 s");
+    /// # Ok::<(), jeton_policy::Report>(())
+    /// ```
+    pub fn of(rule: &Rule) -> Self {
+        let second = Span::SECOND;
+        let minute = Span::from_micros(60_000_000).unwrap_or(second);
+        let any = |span| match &rule.allowance {
+            Allowance::Unlimited => None,
+            Allowance::Deny => Some(0),
+            Allowance::Quota(terms) => Some(worst_case(terms, span)),
+        };
+        let terms = match &rule.allowance {
+            Allowance::Quota(terms) => Some(terms),
+            Allowance::Unlimited | Allowance::Deny => None,
+        };
+        Self {
+            name: rule.name.clone(),
+            meaning: meaning(rule),
+            scope: scope(&rule.matches),
+            at_most: terms.map(at_most).unwrap_or_default(),
+            interval: terms.map(interval).unwrap_or_default(),
+            any_second: any(second),
+            any_minute: any(minute),
+            shadow: rule.mode == Mode::Shadow,
+        }
+    }
+}
+
+impl fmt::Display for RuleWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.meaning)?;
+        if !self.scope.is_empty() {
+            write!(f, ", for {}", self.scope)?;
+        }
+        for promise in [&self.at_most, &self.interval] {
+            if !promise.is_empty() {
+                write!(f, "; {promise}")?;
+            }
+        }
+        if self.shadow {
+            f.write_str(" (shadow: counted, never refused)")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn meaning(rule: &Rule) -> String {
+    let whose = whose(&rule.key);
+    match &rule.allowance {
+        Allowance::Unlimited => "unlimited".to_owned(),
+        Allowance::Deny => "denied".to_owned(),
+        Allowance::Quota(Terms::Bucket { pace, burst }) => {
+            format!("{} {whose}, bursts to {}", pace.in_words(), grouped(*burst))
+        }
+        Allowance::Quota(Terms::SlidingLog { limit, window }) => {
+            format!("{} in any {} {whose}", grouped(*limit), in_words(*window))
+        }
+        Allowance::Quota(Terms::SlidingCounter { limit, window }) => {
+            format!(
+                "about {} in any {} {whose}",
+                grouped(*limit),
+                in_words(*window)
+            )
+        }
+        Allowance::Quota(Terms::FixedWindow {
+            limit,
+            window,
+            anchor: Anchor::Epoch,
+        }) => {
+            format!(
+                "{} per {} of the clock {whose}",
+                grouped(*limit),
+                in_words(*window)
+            )
+        }
+        Allowance::Quota(Terms::FixedWindow {
+            limit,
+            window,
+            anchor: Anchor::FirstRequest,
+        }) => {
+            format!(
+                "{} per {} from the first request {whose}",
+                grouped(*limit),
+                in_words(*window)
+            )
+        }
+    }
+}
+
+fn whose(key: &[KeyPart]) -> String {
+    if matches!(key, [] | [KeyPart::Global]) {
+        return "for all together".to_owned();
+    }
+    let parts: Vec<String> = key.iter().map(part).collect();
+    format!("per {}", parts.join(" and "))
+}
+
+fn part(part: &KeyPart) -> String {
+    match part {
+        KeyPart::ClientIp(None) => "address".to_owned(),
+        KeyPart::ClientIp(Some(prefix)) => format!("address (IPv6 /{})", prefix.bits()),
+        KeyPart::Header(name) => format!("{name} header"),
+        KeyPart::Cookie(name) => format!("{name} cookie"),
+        KeyPart::Query(name) => format!("{name} parameter"),
+        KeyPart::Descriptor(name) => format!("{name} descriptor"),
+        plain => plain.to_string(),
+    }
+}
+
+/// Values of header fields are left out: they may be what a client proves itself by.
+fn scope(matches: &Match) -> String {
+    fn any<T: fmt::Display>(list: &[T]) -> Option<String> {
+        let all: Vec<String> = list.iter().map(T::to_string).collect();
+        (!all.is_empty()).then(|| all.join(" or "))
+    }
+    let all = |list: &[KeyPart]| {
+        let all: Vec<String> = list.iter().map(part).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    };
+    let headers = matches
+        .headers
+        .iter()
+        .map(|(name, _)| format!("with the right {name}"));
+    let words = [
+        any(&matches.methods),
+        any(&matches.paths),
+        any(&matches.hosts).map(|hosts| format!("on {hosts}")),
+        all(&matches.with).map(|parts| format!("with {parts}")),
+        all(&matches.without).map(|parts| format!("without {parts}")),
+    ];
+    words
+        .into_iter()
+        .flatten()
+        .chain(headers)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The span in which a rule's worst case is told: its own.
+fn at_most(terms: &Terms) -> String {
+    let span = match terms {
+        Terms::Bucket { pace, .. } => pace.per,
+        Terms::FixedWindow { window, .. }
+        | Terms::SlidingLog { window, .. }
+        | Terms::SlidingCounter { window, .. } => *window,
+    };
+    format!(
+        "at most {} in any {}",
+        grouped(worst_case(terms, span)),
+        in_words(span)
+    )
+}
+
+fn interval(terms: &Terms) -> String {
+    let Terms::Bucket {
+        pace: Pace { units, per },
+        ..
+    } = terms
+    else {
+        return String::new();
+    };
+    let us = per.as_micros();
+    if us.is_multiple_of(*units) {
+        let each = Span::from_micros(us / units).unwrap_or(*per);
+        return format!("one per {}", in_words(each));
+    }
+    format!("one per about {}", short(us.into(), (*units).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::NoReferences;
+    use crate::{Policy, Source};
+
+    fn words(settings: &str) -> RuleWords {
+        let text = format!("[[rule]]\nname = \"r\"\n{settings}");
+        let loaded = Policy::load(&Source::new("t", text), &NoReferences);
+        RuleWords::of(
+            loaded
+                .unwrap_or_else(|report| panic!("{report}"))
+                .policy
+                .rules()[0]
+                .rule(),
+        )
+    }
+
+    #[test]
+    fn f10_a_bucket_tells_its_worst_case_and_its_interval() {
+        let all = words("key = \"client-ip\"\nalgorithm = \"gcra\"\nrate = \"17/30s\"\nburst = 17");
+        assert_eq!(all.at_most, "at most 34 in any 30 s");
+        assert_eq!(all.interval, "one per about 1.76 s");
+        let all = words("key = \"client-ip\"\nalgorithm = \"token-bucket\"\nrate = \"100/min\"");
+        assert_eq!(all.meaning, "100/min per address, bursts to 100");
+        assert_eq!(
+            (&all.at_most[..], &all.interval[..]),
+            ("at most 200 in any 1 min", "one per 600 ms")
+        );
+        assert_eq!((all.any_second, all.any_minute), (Some(101), Some(200)));
+    }
+
+    #[test]
+    fn f10_the_strict_choice_promises_the_limit_itself() {
+        let all =
+            words("key = \"client-ip\"\nalgorithm = \"sliding-log\"\nlimit = 17\nwindow = \"30s\"");
+        assert_eq!(all.at_most, "at most 17 in any 30 s");
+        assert_eq!(all.interval, "");
+    }
+
+    #[test]
+    fn windows_tell_their_edges() {
+        let window = "limit = 100\nwindow = \"1min\"";
+        let key = "key = [\"header:x-api-key\", \"path\"]";
+        let all = words(&format!("{key}\nalgorithm = \"fixed-window\"\n{window}"));
+        assert_eq!(
+            all.meaning,
+            "100 per 1 min of the clock per x-api-key header and path"
+        );
+        assert_eq!(all.at_most, "at most 200 in any 1 min");
+        let all = words(&format!("{key}\nalgorithm = \"sliding-counter\"\n{window}"));
+        assert_eq!(all.at_most, "at most 199 in any 1 min");
+        let first = "algorithm = \"fixed-window\"\nanchor = \"first-request\"";
+        let all = words(&format!("{key}\n{first}\n{window}"));
+        assert_eq!(all.at_most, "at most 199 in any 1 min");
+    }
+
+    #[test]
+    fn words_are_words() {
+        let all = words("limit = \"unlimited\"");
+        assert_eq!((&all.meaning[..], all.any_second), ("unlimited", None));
+        let all = words("limit = \"deny\"\nmatch = { method = \"POST\", path = \"/x\" }");
+        assert_eq!(
+            (&all.meaning[..], &all.scope[..], all.any_minute),
+            ("denied", "POST /x", Some(0))
+        );
+        assert_eq!(all.to_string(), "r: denied, for POST /x");
+    }
+}
