@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jeton_core::codec::{Stored, decode, encode};
 use jeton_core::{Act, Anchor, Cost, Edit, Fit, Micros, Quota, Rate, Receipt, Span, View};
 use jeton_testkit::model::{ModelQuota, Verdict};
-use jeton_testkit::trace::{Ask, Event, Subject, Told};
+use jeton_testkit::trace::{Ask, Event, Memory, Subject, Told};
 
 /// One state decided by the engine, kept as the bytes a store would keep.
 pub(crate) struct Engine {
@@ -30,13 +30,13 @@ impl Engine {
 }
 
 impl Subject for Engine {
-    fn has_forgotten(&mut self, event: &Event) -> bool {
+    fn memory(&mut self, event: &Event) -> Memory {
         let over = |stored: Stored| stored.until <= Micros::new(event.now_us);
-        let forgets = self.forgetful && self.stored().is_some_and(over);
-        if forgets {
+        if self.forgetful && self.stored().is_some_and(over) {
             self.bytes = None;
+            return Memory::Forgotten;
         }
-        forgets
+        Memory::Kept
     }
 
     fn answer(&mut self, event: &Event) -> Told {

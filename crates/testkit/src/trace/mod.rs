@@ -1,11 +1,16 @@
 //! Awkward traffic, replayable from a seed, and the comparison that is run on it.
 
 mod compare;
+mod difference;
+mod pair;
 mod quotas;
+mod subject;
 mod traffic;
 
-pub use compare::{Difference, Figures, Subject, Told, compare, replay};
+pub use compare::{Figures, compare};
+pub use difference::{Difference, replay};
 pub use quotas::{Family, admissible};
+pub use subject::{Memory, Subject, Told};
 pub use traffic::Traffic;
 
 use crate::model::ModelQuota;

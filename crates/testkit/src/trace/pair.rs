@@ -1,0 +1,183 @@
+//! A subject and the model, step by step side by side.
+
+use std::collections::HashMap;
+
+use super::{Ask, Event, Figures, Memory, Subject, Told};
+use crate::model::{Act, Answer, Model, Receipt, Verdict};
+
+pub(super) enum Step {
+    Same(Answer),
+    /// A settle of something that was not allowed in a trace that has been cut down.
+    Skipped,
+    Differs(Answer, Option<Told>),
+}
+
+/// One way in which everything can have come about that the subject has said so far.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct World {
+    model: Model,
+    receipts: HashMap<usize, Receipt>,
+    /// From when on the state may be forgotten; `None` when there is none.
+    fresh_us: Option<u64>,
+}
+
+impl World {
+    fn act(&mut self, event: &Event) -> Option<Answer> {
+        let act = match event.ask {
+            Ask::Take { cost } => Act::Take { cost },
+            Ask::Peek { cost } => Act::Peek { cost },
+            Ask::Hold { cost } => Act::Hold { cost },
+            Ask::Give { units } => Act::Give { units },
+            Ask::Settle { of, actual } => Act::Settle {
+                receipt: *self.receipts.get(&of)?,
+                actual,
+            },
+            Ask::Reset => Act::Reset,
+            Ask::Block { until_us } => Act::Block { until_us },
+        };
+        let before = self.model.clone();
+        let answer = self.model.act(&event.quota, &act, event.now_us);
+        let charged = answer.receipt.is_some_and(|receipt| receipt.cost > 0);
+        let written = match event.ask {
+            Ask::Take { .. } | Ask::Hold { .. } => charged || before != self.model,
+            Ask::Peek { .. } => false,
+            _ => true,
+        };
+        if written {
+            self.fresh_us = self.model.fresh_at_us(&event.quota, event.now_us);
+        }
+        if let Some(receipt) = answer.receipt {
+            self.receipts.insert(event.number, receipt);
+        }
+        Some(answer)
+    }
+
+    /// A state may be forgotten from the instant on from which the quota it was last written under
+    /// answers as if it had never been.
+    fn may_forget(&self, event: &Event) -> bool {
+        self.fresh_us
+            .is_none_or(|fresh_us| fresh_us <= event.now_us)
+    }
+
+    fn forget(&mut self) {
+        self.model.forget();
+        self.fresh_us = None;
+    }
+}
+
+pub(super) struct Pair<S> {
+    worlds: Vec<World>,
+    subject: S,
+    last: Option<(Event, Answer)>,
+    figures: Figures,
+}
+
+impl<S: Subject> Pair<S> {
+    pub(super) fn new(subject: S) -> Self {
+        let worlds = vec![World::default()];
+        Self {
+            worlds,
+            subject,
+            last: None,
+            figures: Figures::default(),
+        }
+    }
+
+    pub(super) fn step(&mut self, event: &Event) -> Step {
+        if let Ask::Settle { of, .. } = event.ask
+            && self
+                .worlds
+                .iter()
+                .any(|world| !world.receipts.contains_key(&of))
+        {
+            return Step::Skipped;
+        }
+        let too_early = self.remember(event);
+        let mut said: Vec<(World, Answer)> = std::mem::take(&mut self.worlds)
+            .into_iter()
+            .filter_map(|mut world| world.act(event).map(|answer| (world, answer)))
+            .collect();
+        let first = said.first().map(|(_, answer)| *answer);
+        let first = first.expect("every world knows the receipts of all others");
+        if too_early {
+            return Step::Differs(first, None);
+        }
+        let told = self.subject.answer(event);
+        said.retain(|(_, answer)| same(answer, &told));
+        let Some(&(_, answer)) = said.first() else {
+            return Step::Differs(first, Some(told));
+        };
+        for (world, _) in said {
+            if !self.worlds.contains(&world) {
+                self.worlds.push(world);
+            }
+        }
+        self.count(event, &answer);
+        self.last = Some((*event, answer));
+        Step::Same(answer)
+    }
+
+    /// Follows what the subject says of its memory; true when it has forgotten too early.
+    fn remember(&mut self, event: &Event) -> bool {
+        match self.subject.memory(event) {
+            Memory::Kept => {}
+            Memory::Forgotten => {
+                self.figures.forgotten += 1;
+                self.worlds.retain(|world| world.may_forget(event));
+                if self.worlds.is_empty() {
+                    self.worlds.push(World::default());
+                    return true;
+                }
+                self.worlds.iter_mut().for_each(World::forget);
+            }
+            Memory::Unknown => {
+                let fresh = self.worlds.iter().filter(|world| world.may_forget(event));
+                let mut forgetful: Vec<World> = fresh.cloned().collect();
+                forgetful.iter_mut().for_each(World::forget);
+                forgetful.retain(|world| !self.worlds.contains(world));
+                self.worlds.append(&mut forgetful);
+            }
+        }
+        false
+    }
+
+    fn count(&mut self, event: &Event, answer: &Answer) {
+        let figures = &mut self.figures;
+        figures.steps += 1;
+        match answer.verdict {
+            Verdict::Allowed => figures.allowed += 1,
+            Verdict::Denied { .. } => figures.denied += 1,
+            Verdict::Impossible => figures.impossible += 1,
+            Verdict::Settled { .. } => figures.settled += 1,
+            Verdict::Done => {}
+        }
+        let Some((last, last_answer)) = &self.last else {
+            return;
+        };
+        figures.clock_back += u64::from(event.now_us < last.now_us);
+        let tried = answer.allowed()
+            && last.ask == event.ask
+            && last_answer.retry_us() == Some(1)
+            && event.now_us == last.now_us + 1;
+        figures.waits_tried += u64::from(tried);
+    }
+
+    pub(super) fn count_into(&self, total: &mut Figures) {
+        total.steps += self.figures.steps;
+        total.allowed += self.figures.allowed;
+        total.denied += self.figures.denied;
+        total.impossible += self.figures.impossible;
+        total.settled += self.figures.settled;
+        total.clock_back += self.figures.clock_back;
+        total.waits_tried += self.figures.waits_tried;
+        total.forgotten += self.figures.forgotten;
+    }
+}
+
+fn same(answer: &Answer, told: &Told) -> bool {
+    told.verdict == answer.verdict
+        && told.limit == answer.limit
+        && told.remaining == answer.remaining
+        && told.reset_us == answer.reset_us
+        && told.next_us.is_none_or(|next_us| next_us == answer.next_us)
+}
