@@ -16,7 +16,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Cell, Entry, Kind, Micros};
+use crate::{Cell, Entry, Kind, MAX_LIMIT, Micros};
 
 const VERSION: u8 = 1;
 const HEAD: usize = 34;
@@ -58,6 +58,8 @@ pub enum CodecError {
     Time,
     /// Entries out of order, or sums that do not add up.
     Entries,
+    /// Numbers that no quota could have left behind.
+    Units,
 }
 
 impl fmt::Display for CodecError {
@@ -70,6 +72,7 @@ impl fmt::Display for CodecError {
             Self::Kind { kind } => write!(f, "no kind of state is number {kind}"),
             Self::Time => f.write_str("an instant beyond the year 2112"),
             Self::Entries => f.write_str("log entries out of order or with a wrong sum"),
+            Self::Units => f.write_str("more units than any quota allows"),
         }
     }
 }
@@ -123,6 +126,7 @@ pub fn decode(bytes: &[u8]) -> Result<Stored, CodecError> {
         });
     }
     in_order(&tail)?;
+    in_domain(kind, words, &tail)?;
     Ok(Stored {
         kind,
         until,
@@ -158,6 +162,31 @@ fn in_order(tail: &[Entry]) -> Result<(), CodecError> {
         Ok(())
     } else {
         Err(CodecError::Entries)
+    }
+}
+
+/// Nothing read from outside may take the arithmetic of a decision out of its domain.
+fn in_domain(kind: Kind, [a, b, c]: [u32; 3], tail: &[Entry]) -> Result<(), CodecError> {
+    let most = 2 * u64::from(MAX_LIMIT);
+    let units = match kind {
+        Kind::Bucket => u64::from(b),
+        Kind::FixedEpoch | Kind::FixedFirst => u64::from(a) + u64::from(b),
+        Kind::Counter => u64::from(a) + u64::from(b) + u64::from(c),
+        Kind::Log | Kind::Block if Cell::wide(a, b) > 2 * Micros::HORIZON.get() => {
+            return Err(CodecError::Time);
+        }
+        Kind::Log => tail.iter().map(|entry| u64::from(entry.cost)).sum(),
+        Kind::Block => 0,
+    };
+    let ahead = tail
+        .iter()
+        .any(|entry| entry.stamp > 3 * Micros::HORIZON.get());
+    let stray = kind != Kind::Log && !tail.is_empty();
+    match () {
+        () if units > most => Err(CodecError::Units),
+        () if ahead => Err(CodecError::Time),
+        () if stray => Err(CodecError::Entries),
+        () => Ok(()),
     }
 }
 
@@ -252,5 +281,24 @@ mod tests {
         assert_eq!(with(1, 99), Err(CodecError::Kind { kind: 99 }));
         assert_eq!(with(9, 255), Err(CodecError::Time));
         assert_eq!(with(34, 9), Err(CodecError::Entries));
+        assert_eq!(with(25, 255), Err(CodecError::Time));
+    }
+
+    #[test]
+    fn f34_units_that_no_quota_leaves_are_refused() {
+        for kind in [
+            Kind::Bucket,
+            Kind::FixedEpoch,
+            Kind::FixedFirst,
+            Kind::Counter,
+        ] {
+            let mut bytes = Vec::new();
+            let cell = Cell {
+                at: Micros::ZERO,
+                words: [0, u32::MAX, 0],
+            };
+            encode(kind, Micros::ZERO, &cell, &[], &mut bytes);
+            assert_eq!(decode(&bytes), Err(CodecError::Units), "{kind:?}");
+        }
     }
 }

@@ -167,6 +167,13 @@ impl Answers {
         )
     }
 
+    /// The decisions of the plan that was answered last: for a store that decided it on a stand-in
+    /// for a state it has no room for, and has to say so.
+    pub fn latest_mut(&mut self) -> &mut [Decision] {
+        let range = self.plans.last().map_or(0..0, |(_, range)| range.clone());
+        self.decisions.get_mut(range).unwrap_or_default()
+    }
+
     /// Appends an answer: for stores that decide elsewhere. Stores that call
     /// [`decide_all`](crate::decide_all) need not.
     pub fn push(&mut self, verdict: Verdict, decisions: &[Decision]) {

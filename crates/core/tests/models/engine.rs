@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jeton_core::codec::{Stored, decode, encode};
-use jeton_core::{Act, Anchor, Cost, Edit, Fit, Micros, Quota, Rate, Receipt, Span, View};
-use jeton_testkit::model::{ModelQuota, Verdict};
+use jeton_core::{Act, Cost, Edit, Fit, Micros, Receipt, View};
+use jeton_testkit::laws::{quota_of, told_of};
 use jeton_testkit::trace::{Ask, Event, Memory, Subject, Told};
 
 /// One state decided by the engine, kept as the bytes a store would keep.
@@ -82,58 +82,10 @@ impl Subject for Engine {
             }
         }
         let decision = outcome.decision;
-        let verdict = match (event.ask, decision.fit) {
-            (Ask::Give { .. } | Ask::Reset | Ask::Block { .. }, Fit::Settled { .. }) => {
-                Verdict::Done
-            }
-            (_, Fit::Allowed) => Verdict::Allowed,
-            (_, Fit::Denied { retry_after }) => Verdict::Denied {
-                retry_us: retry_after.as_micros(),
-            },
-            (_, Fit::Impossible) => Verdict::Impossible,
-            (_, Fit::Settled { actual }) => Verdict::Settled {
-                actual: actual.into(),
-            },
-        };
-        if matches!(event.ask, Ask::Take { .. } | Ask::Hold { .. }) && verdict == Verdict::Allowed {
+        let charging = matches!(event.ask, Ask::Take { .. } | Ask::Hold { .. });
+        if charging && decision.fit == Fit::Allowed {
             self.receipts.insert(event.number, decision.receipt);
         }
-        Told {
-            verdict,
-            limit: decision.limit.into(),
-            remaining: decision.remaining.into(),
-            reset_us: decision.reset_after.as_micros(),
-            next_us: Some(decision.next_after.as_micros()),
-        }
-    }
-}
-
-fn quota_of(quota: &ModelQuota) -> Quota {
-    let span = |us: u64| Span::from_micros(us).unwrap();
-    match *quota {
-        ModelQuota::Bucket {
-            units,
-            per_us,
-            burst,
-        } => Quota::bucket(Rate::new(units, span(per_us)).unwrap(), burst).unwrap(),
-        ModelQuota::FixedWindow {
-            limit,
-            window_us,
-            epoch,
-        } => {
-            let anchor = if epoch {
-                Anchor::Epoch
-            } else {
-                Anchor::FirstRequest
-            };
-            Quota::fixed_window(limit, span(window_us), anchor).unwrap()
-        }
-        ModelQuota::SlidingCounter { limit, window_us } => {
-            Quota::sliding_counter(limit, span(window_us)).unwrap()
-        }
-        ModelQuota::SlidingLog { limit, window_us } => {
-            Quota::sliding_log(limit, span(window_us)).unwrap()
-        }
-        ModelQuota::Block => Quota::Block,
+        told_of(&event.ask, &decision)
     }
 }
