@@ -1,0 +1,232 @@
+//! One part of the table under one lock: its states and their tails.
+
+mod upkeep;
+
+use jeton_core::{Cell, Entry, Kind, Micros, TailEdit, View};
+
+use self::upkeep::slots_for;
+use crate::Place;
+use crate::array::{Array, bytes_of};
+use crate::budget::Budget;
+use crate::overflow::Shared;
+use crate::slot::Slot;
+use crate::tail::Tails;
+
+/// At how many slots an insert looks for a dead one when keys or bytes are short, once for each.
+pub(crate) const SEARCH: usize = 16;
+
+#[derive(Debug, Default)]
+pub(crate) struct Region {
+    slots: Array,
+    /// The array before this one, while some of it is still to be moved.
+    old: Array,
+    /// How much of `old` has been moved.
+    moved: usize,
+    /// States and claims, in both arrays.
+    keys: usize,
+    /// Tombs in `slots`.
+    tombs: usize,
+    /// Where cleaning goes on; it walks down, so that tombs before an empty slot fall in a row.
+    hand: usize,
+    visits: u32,
+    tails: Tails,
+    /// Cells for keys that found no room.
+    pub(crate) shared: Option<Box<Shared>>,
+    pub(crate) overflowed: u64,
+    pub(crate) dropped: u64,
+}
+
+impl Region {
+    /// The slot of a state or claim, dead or alive.
+    #[inline]
+    pub(crate) fn find(&self, place: Place) -> Option<&Slot> {
+        let at = self.slots.find(place).and_then(|at| self.slots.get(at));
+        if at.is_some() || self.old.len() == 0 {
+            return at;
+        }
+        self.old.find(place).and_then(|at| self.old.get(at))
+    }
+
+    /// The state at `place`.
+    #[inline]
+    pub(crate) fn view(&self, place: Place, now: Micros) -> View<'_> {
+        match self.find(place) {
+            Some(slot) if slot.is_alive(now) => self.look(slot),
+            _ => View::ABSENT,
+        }
+    }
+
+    #[inline]
+    fn look(&self, slot: &Slot) -> View<'_> {
+        View {
+            cell: Some(slot.cell()),
+            tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
+        }
+    }
+
+    /// Where the state stands in `slots`; one that stands in `old` is moved first.
+    #[inline]
+    fn locate(&mut self, place: Place) -> Option<usize> {
+        match self.slots.find(place) {
+            None if self.old.len() > 0 => {
+                let at = self.old.find(place)?;
+                let slot = core::mem::replace(self.old.get_mut(at)?, Slot::TOMB);
+                self.settle(slot)
+            }
+            at => at,
+        }
+    }
+
+    /// Writes a state that is there or has been claimed.
+    #[inline]
+    pub(crate) fn put(
+        &mut self,
+        place: Place,
+        cell: &Cell,
+        until: Micros,
+        tail: &TailEdit,
+        budget: &Budget,
+    ) {
+        let Some(at) = self.locate(place) else {
+            return;
+        };
+        let Some(slot) = self.slots.get_mut(at) else {
+            return;
+        };
+        slot.write(cell, until);
+        if let (Some(number), true) = (slot.tail(), *tail != TailEdit::None) {
+            self.tails.apply(number, tail, budget);
+        }
+    }
+
+    /// Forgets a state; nothing if there is none.
+    pub(crate) fn erase(&mut self, place: Place, budget: &Budget) {
+        if let Some(at) = self.locate(place) {
+            self.bury(at, budget);
+        }
+    }
+
+    /// Claims a slot for a state that is not there, or no longer; `false` if there is no room. What
+    /// is claimed must be written or given up before the lock is.
+    pub(crate) fn claim(&mut self, place: Place, now: Micros, budget: &Budget) -> bool {
+        if let Some(at) = self.locate(place) {
+            self.bury(at, budget);
+        }
+        let Some(at) = self.open(place, now, budget) else {
+            return false;
+        };
+        if place.kind != Kind::Log {
+            return true;
+        }
+        let Some(number) = self.tails.open(budget) else {
+            self.bury(at, budget);
+            return false;
+        };
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.set_tail(number);
+        }
+        true
+    }
+
+    /// Gives up a claim that was not written.
+    pub(crate) fn release(&mut self, place: Place, budget: &Budget) {
+        if self.find(place).is_some_and(Slot::is_claimed) {
+            self.erase(place, budget);
+        }
+    }
+
+    fn open(&mut self, place: Place, now: Micros, budget: &Budget) -> Option<usize> {
+        // A dead state on the way gives up its slot, and with it its part of the budget.
+        if let Some(at) = self.slots.dead(place.hash, now) {
+            self.bury(at, budget);
+        }
+        if !budget.take_key() && (self.clean(SEARCH, now, budget) == 0 || !budget.take_key()) {
+            return None;
+        }
+        let mut at = self.make_room(place.hash, now, budget);
+        if at.is_none() && self.clean(SEARCH, now, budget) > 0 {
+            at = self.make_room(place.hash, now, budget);
+        }
+        let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) else {
+            budget.give_key();
+            return None;
+        };
+        self.tombs -= usize::from(slot.is_tomb());
+        *slot = Slot::claimed(place);
+        self.keys += 1;
+        at
+    }
+
+    /// A free slot for `hash`, in a new array if this one is full.
+    fn make_room(&mut self, hash: u64, now: Micros, budget: &Budget) -> Option<usize> {
+        let at = self.slots.free(hash);
+        let tomb = at
+            .and_then(|at| self.slots.get(at))
+            .is_some_and(Slot::is_tomb);
+        if tomb || self.keys + self.tombs < self.slots.most() {
+            return at;
+        }
+        if !self.replace(self.keys + 1, now, budget) {
+            return None;
+        }
+        self.slots.free(hash)
+    }
+
+    fn bury(&mut self, at: usize, budget: &Budget) {
+        let next = self.slots.after(at);
+        let last = self.slots.get(next).is_some_and(Slot::is_empty);
+        let Some(slot) = self.slots.get_mut(at) else {
+            return;
+        };
+        // Behind an empty slot no search goes on, so that none needs to pass this one.
+        let free = if last { Slot::EMPTY } else { Slot::TOMB };
+        let slot = core::mem::replace(slot, free);
+        self.tombs += usize::from(!last);
+        self.forget(slot, budget);
+    }
+
+    fn forget(&mut self, slot: Slot, budget: &Budget) {
+        if let Some(number) = slot.tail() {
+            self.tails.close(number, budget);
+        }
+        self.keys -= 1;
+        budget.give_key();
+    }
+
+    /// Whether [`Region::claim`] would find room, without changing anything.
+    pub(crate) fn has_room(&self, place: Place, now: Micros, budget: &Budget) -> bool {
+        if self.slots.dead(place.hash, now).is_some() {
+            return true;
+        }
+        let full = self.keys + self.tombs >= self.slots.most();
+        let key = budget.has_key() || self.dead_ahead(now);
+        key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
+    }
+
+    /// Whether the log at `place` can take `extra` more entries.
+    pub(crate) fn reserve(&mut self, place: Place, extra: usize, budget: &Budget) -> bool {
+        match self.find(place).and_then(Slot::tail) {
+            Some(number) => self.tails.reserve(number, extra, budget),
+            None => true,
+        }
+    }
+
+    /// Whether an edit of the log at `place` fits the memory that the log has.
+    pub(crate) fn fits(&self, place: Place, edit: &TailEdit) -> bool {
+        match self.find(place).and_then(Slot::tail) {
+            Some(number) => self.tails.fits(number, edit),
+            None => true,
+        }
+    }
+
+    /// Sets the tail of a claimed log; `false` if the budget does not hold it.
+    pub(crate) fn fill(&mut self, place: Place, entries: &[Entry], budget: &Budget) -> bool {
+        match self.find(place).and_then(Slot::tail) {
+            Some(number) => self.tails.fill(number, entries, budget),
+            None => entries.is_empty(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

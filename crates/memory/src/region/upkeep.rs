@@ -1,0 +1,142 @@
+//! The upkeep of a region: moving to another array, and cleaning.
+//!
+//! Nothing here waits for a timer or a sweeper. A state is dead from its `until` on; its slot is
+//! used again by an insert that searches past it, or emptied by the cleaning that rides on
+//! operations. An array that has grown full (or idle) is replaced: new states go to the new array,
+//! each operation moves a stride of the old one, and searches look at both until the old one is
+//! empty.
+//!
+//! A decision moves and cleans at most 64 slots in all, but for one case: an array that fills up
+//! while the one before it is still being moved, which takes more inserts than moves.
+
+use jeton_core::Micros;
+
+use super::{Region, SEARCH};
+use crate::array::{Array, bytes_of};
+use crate::budget::Budget;
+use crate::slot::Slot;
+
+/// How many slots one operation moves.
+const STRIDE: usize = 32;
+/// An operation in so many cleans a few slots besides.
+const TIDY_EVERY: u32 = 64;
+/// So few.
+const TIDY: usize = 16;
+/// The smallest array.
+const LEAST_SLOTS: usize = 8;
+
+impl Region {
+    /// The share of the upkeep that this operation carries.
+    #[inline]
+    pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) {
+        if self.old.len() > 0 {
+            self.move_some(STRIDE, now, budget);
+        }
+        self.visits = self.visits.wrapping_add(1);
+        if self.visits.is_multiple_of(TIDY_EVERY) {
+            self.tidy(now, budget);
+        }
+    }
+
+    /// Starts moving to an array fit for `keys` keys; `false` if the budget does not hold it.
+    pub(super) fn replace(&mut self, keys: usize, now: Micros, budget: &Budget) -> bool {
+        // Strides outrun inserts by far: this finishes a move that is all but done.
+        self.move_some(usize::MAX, now, budget);
+        let len = slots_for(keys);
+        if !budget.take_bytes(bytes_of(len)) {
+            return false;
+        }
+        self.old = core::mem::replace(&mut self.slots, Array::new(len));
+        (self.moved, self.tombs, self.hand) = (0, 0, 0);
+        self.move_some(STRIDE, now, budget);
+        true
+    }
+
+    /// Moves on with `most` slots of the old array; its dead are left behind.
+    fn move_some(&mut self, most: usize, now: Micros, budget: &Budget) {
+        let end = self.moved.saturating_add(most).min(self.old.len());
+        for at in self.moved..end {
+            let Some(slot) = self.old.get_mut(at) else {
+                break;
+            };
+            let slot = core::mem::replace(slot, Slot::TOMB);
+            if slot.is_dead(now) {
+                self.forget(slot, budget);
+            } else if !slot.is_empty() && !slot.is_tomb() {
+                self.settle(slot);
+            }
+        }
+        self.moved = end;
+        if end == self.old.len() {
+            budget.give_bytes(self.old.bytes());
+            self.old = Array::default();
+        }
+    }
+
+    /// Puts a slot from the old array into the new one, which was made with room for it.
+    pub(super) fn settle(&mut self, slot: Slot) -> Option<usize> {
+        let at = self.slots.free(slot.hash())?;
+        let target = self.slots.get_mut(at)?;
+        self.tombs -= usize::from(target.is_tomb());
+        *target = slot;
+        Some(at)
+    }
+
+    /// Looks at `most` slots and buries the dead among them; how many it buried.
+    pub(crate) fn clean(&mut self, most: usize, now: Micros, budget: &Budget) -> usize {
+        let mut buried = 0;
+        for _ in 0..most.min(self.slots.len()) {
+            let at = match self.hand {
+                0 => self.slots.len() - 1,
+                hand => hand - 1,
+            };
+            self.hand = at;
+            let next = self.slots.after(at);
+            let last = self.slots.get(next).is_some_and(Slot::is_empty);
+            let Some(slot) = self.slots.get_mut(at) else {
+                break;
+            };
+            if slot.is_dead(now) {
+                self.bury(at, budget);
+                buried += 1;
+            } else if last && slot.is_tomb() {
+                *slot = Slot::EMPTY;
+                self.tombs -= 1;
+            }
+        }
+        buried
+    }
+
+    fn tidy(&mut self, now: Micros, budget: &Budget) {
+        self.clean(TIDY, now, budget);
+        if self
+            .shared
+            .as_ref()
+            .is_some_and(|shared| shared.is_idle(now))
+        {
+            self.shared = None;
+        }
+        let idle = self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len();
+        if idle && self.old.len() == 0 {
+            // Without room for the smaller array the larger one stays: nothing is lost.
+            self.replace(self.keys, now, budget);
+        }
+    }
+
+    /// Whether cleaning for an insert would bury anything.
+    pub(super) fn dead_ahead(&self, now: Micros) -> bool {
+        let below = (0..self.hand).rev();
+        let above = (self.hand..self.slots.len()).rev();
+        let dead = |at| self.slots.get(at).is_some_and(|slot| slot.is_dead(now));
+        below.chain(above).take(SEARCH).any(dead)
+    }
+}
+
+/// The slots in which `keys` keys fill not quite two thirds: a quarter more fit before the next
+/// array is due.
+pub(super) fn slots_for(keys: usize) -> usize {
+    (keys * 25)
+        .div_ceil(16)
+        .max(LEAST_SLOTS)
+        .next_multiple_of(2)
+}

@@ -1,0 +1,250 @@
+//! One state in 32 bytes, two to a cache line and none across one.
+//!
+//! ```text
+//! hash   64 bits
+//! low    64 bits of the words
+//! at     52 bits | state 2 | kind 3
+//! until  52 bits | high 12 bits of the words, or the number of the log's tail
+//! ```
+//!
+//! Words are packed by kind: a counter's three are below 2^25 each (its limit is at most 3 * 10^7),
+//! every other kind has two.
+
+use jeton_core::{Cell, Kind, Micros};
+
+use crate::Place;
+
+const INSTANT: u64 = (1 << 52) - 1;
+const COUNTER_WORD: u32 = (1 << 25) - 1;
+
+const STATE_SHIFT: u32 = 52;
+const KIND_SHIFT: u32 = 54;
+
+const EMPTY: u64 = 0;
+const TOMB: u64 = 1;
+const FULL: u64 = 2;
+const CLAIMED: u64 = 3;
+
+/// The most tails that slots can name.
+pub(crate) const MAX_TAILS: u16 = (1 << 12) - 1;
+
+/// A place for one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(32))]
+pub(crate) struct Slot {
+    hash: u64,
+    low: u64,
+    at: u64,
+    until: u64,
+}
+
+impl Slot {
+    /// Never used since the array was made; ends a search.
+    pub(crate) const EMPTY: Self = Self {
+        hash: 0,
+        low: 0,
+        at: EMPTY,
+        until: 0,
+    };
+
+    /// Free again, but a search goes on behind it.
+    pub(crate) const TOMB: Self = Self {
+        hash: 0,
+        low: 0,
+        at: TOMB << STATE_SHIFT,
+        until: 0,
+    };
+
+    /// Taken for a state that is about to be written.
+    pub(crate) const fn claimed(place: Place) -> Self {
+        Self {
+            hash: place.hash,
+            low: 0,
+            at: CLAIMED << STATE_SHIFT | (place.kind as u64) << KIND_SHIFT,
+            until: 0,
+        }
+    }
+
+    const fn state(&self) -> u64 {
+        self.at >> STATE_SHIFT & 0b11
+    }
+
+    /// Whether it holds, or is claimed for, the state at `place`.
+    #[inline]
+    pub(crate) const fn is(&self, place: Place) -> bool {
+        let tag = FULL | (place.kind as u64) << (KIND_SHIFT - STATE_SHIFT);
+        self.hash == place.hash && (self.at >> STATE_SHIFT) & !1 == tag
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.at == EMPTY
+    }
+
+    pub(crate) const fn is_tomb(&self) -> bool {
+        self.state() == TOMB
+    }
+
+    pub(crate) const fn is_claimed(&self) -> bool {
+        self.state() == CLAIMED
+    }
+
+    /// Whether it holds a state that would still answer otherwise than an absent one.
+    #[inline]
+    pub(crate) const fn is_alive(&self, now: Micros) -> bool {
+        self.state() == FULL && self.until & INSTANT > now.get()
+    }
+
+    /// Whether it holds a state that may vanish.
+    #[inline]
+    pub(crate) const fn is_dead(&self, now: Micros) -> bool {
+        self.state() == FULL && self.until & INSTANT <= now.get()
+    }
+
+    const fn is_counter(&self) -> bool {
+        self.at >> KIND_SHIFT == Kind::Counter as u64
+    }
+
+    /// The hash it was written under.
+    pub(crate) const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The number of its tail, if it has one.
+    #[allow(clippy::cast_possible_truncation)] // 12 bits
+    #[inline]
+    pub(crate) const fn tail(&self) -> Option<u16> {
+        if self.is_counter() {
+            return None;
+        }
+        match (self.until >> 52) as u16 {
+            0 => None,
+            number => Some(number - 1),
+        }
+    }
+
+    /// Names its tail, which is below [`MAX_TAILS`].
+    pub(crate) const fn set_tail(&mut self, tail: u16) {
+        self.until = self.until & INSTANT | (tail as u64 + 1) << 52;
+    }
+
+    /// The state it holds.
+    #[allow(clippy::cast_possible_truncation)] // taking numbers apart is the purpose
+    #[inline]
+    pub(crate) const fn cell(&self) -> Cell {
+        let words = if self.is_counter() {
+            let third = self.low >> 50 | (self.until >> 52) << 14;
+            [
+                self.low as u32 & COUNTER_WORD,
+                (self.low >> 25) as u32 & COUNTER_WORD,
+                third as u32,
+            ]
+        } else {
+            [self.low as u32, (self.low >> 32) as u32, 0]
+        };
+        Cell {
+            at: Micros::stored(self.at & INSTANT),
+            words,
+        }
+    }
+
+    /// Writes a state. The kind, the hash and the tail stay.
+    #[inline]
+    pub(crate) fn write(&mut self, cell: &Cell, until: Micros) {
+        let [a, b, c] = cell.words;
+        let high = if self.is_counter() {
+            let [a, b, c] = [a, b, c].map(|word| u64::from(word.min(COUNTER_WORD)));
+            self.low = a | b << 25 | c << 50;
+            c >> 14
+        } else {
+            self.low = u64::from(a) | u64::from(b) << 32;
+            self.until >> 52
+        };
+        let kind = self.at >> KIND_SHIFT;
+        self.at = cell.at.get().min(INSTANT) | FULL << STATE_SHIFT | kind << KIND_SHIFT;
+        self.until = until.get().min(INSTANT) | high << 52;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jeton_core::RuleId;
+
+    const KINDS: [Kind; 6] = [
+        Kind::Bucket,
+        Kind::FixedEpoch,
+        Kind::FixedFirst,
+        Kind::Counter,
+        Kind::Log,
+        Kind::Block,
+    ];
+
+    fn place(kind: Kind) -> Place {
+        Place {
+            rule: RuleId::new(1),
+            kind,
+            hash: 0xfeed_beef_dead_cafe,
+        }
+    }
+
+    #[test]
+    fn a_slot_is_half_a_cache_line() {
+        assert_eq!(size_of::<Slot>(), 32);
+        assert_eq!(align_of::<Slot>(), 32);
+    }
+
+    #[test]
+    fn every_kind_reads_back_to_the_last_bit() {
+        let until = Micros::stored(INSTANT);
+        for kind in KINDS {
+            for words in [
+                [0, 0, 0],
+                [1, 2, 3],
+                [30_000_000, 29_999_999, 29_999_998],
+                [u32::MAX; 3],
+            ] {
+                let words = if kind == Kind::Counter {
+                    words.map(|w| w.min(COUNTER_WORD))
+                } else {
+                    [words[0], words[1], 0]
+                };
+                let cell = Cell {
+                    at: Micros::stored(INSTANT - 1),
+                    words,
+                };
+                let mut slot = Slot::claimed(place(kind));
+                if kind == Kind::Log {
+                    slot.set_tail(MAX_TAILS - 1);
+                }
+                slot.write(&cell, until);
+                assert_eq!(slot.cell(), cell, "{kind:?}");
+                assert_eq!(slot.tail(), (kind == Kind::Log).then_some(MAX_TAILS - 1));
+                assert!(slot.is(place(kind)));
+                assert!(slot.is_alive(Micros::stored(INSTANT - 1)) && slot.is_dead(until));
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_with_one_hash_do_not_meet() {
+        for a in KINDS {
+            for b in KINDS {
+                assert_eq!(Slot::claimed(place(a)).is(place(b)), a == b);
+            }
+        }
+        assert!(!Slot::EMPTY.is(place(Kind::Bucket)) && !Slot::TOMB.is(place(Kind::Bucket)));
+    }
+
+    #[test]
+    fn an_instant_at_the_horizon_is_clipped_into_the_slot() {
+        let mut slot = Slot::claimed(place(Kind::Bucket));
+        let cell = Cell {
+            at: Micros::HORIZON,
+            words: [0; 3],
+        };
+        slot.write(&cell, Micros::HORIZON);
+        assert_eq!(slot.cell().at.get(), INSTANT);
+        assert!(slot.is(place(Kind::Bucket)) && slot.is_alive(Micros::MAX));
+    }
+}

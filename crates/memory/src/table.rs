@@ -1,0 +1,264 @@
+//! The table: regions under a lock each, drawing from one budget.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use jeton_core::codec::Stored;
+use jeton_core::{
+    Answers, Cost, Decision, Micros, Op, Plan, Quota, RuleId, Store, StoreError, StoreErrorKind,
+    Submitted, TailEdit, When, Written,
+};
+
+use crate::budget::Budget;
+use crate::overflow::SHARED_BYTES;
+use crate::plan::Step;
+use crate::region::{Region, SEARCH};
+use crate::seat::Seat;
+use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Stats};
+
+/// Keys of a region when the table is full.
+const KEYS_PER_REGION: u64 = 1024;
+/// So many regions a table has even if they are small, so that threads seldom meet.
+const REGIONS: u64 = 64;
+/// But none for fewer keys than this.
+const LEAST_KEYS_PER_REGION: u64 = 64;
+/// What a key weighs in a region that has just grown.
+const KEY_BYTES: u64 = 50;
+
+/// A region, on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded(Mutex<Region>);
+
+/// What a region weighs before it holds anything.
+const REGION_BYTES: u64 = size_of::<Padded>() as u64 + SHARED_BYTES;
+
+/// The in-process store: states of keys, bounded in number and bytes.
+///
+/// ```
+/// use jeton_core::{Cost, Fit, Micros, Quota, RuleId, Span};
+/// use jeton_memory::{Settings, Table};
+///
+/// let table = Table::new(&Settings::default())?;
+/// let quota = Quota::sliding_log(1, Span::SECOND)?;
+/// let take = |key: &[u8], us| {
+///     table.take(RuleId::new(1), key, &quota, Cost::ONE, Micros::new(us)).fit
+/// };
+/// assert_eq!(take(b"alice", 0), Fit::Allowed);
+/// assert_eq!(take(b"alice", 400_000).retry_after().map(Span::as_micros), Some(600_000));
+/// assert_eq!(take(b"bob", 400_000), Fit::Allowed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Table {
+    pub(crate) seed: Seed,
+    pub(crate) overflow: Overflow,
+    pub(crate) budget: Budget,
+    regions: Box<[Padded]>,
+    /// Which region is cleaned next for one that finds nothing dead in itself.
+    hand: AtomicUsize,
+}
+
+impl Table {
+    /// Makes an empty table.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for bounds that could hold nothing, or if the seed cannot be drawn.
+    pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let seed = match settings.seed {
+            Some(seed) => seed,
+            None => Seed::random()?,
+        };
+        let keys = settings.max_keys.min(settings.max_memory_bytes / KEY_BYTES);
+        let regions = regions_for(keys);
+        let budget = Budget::new(settings.max_keys, settings.max_memory_bytes);
+        budget.charge_bytes(regions * REGION_BYTES);
+        Ok(Self {
+            seed,
+            overflow: settings.overflow,
+            budget,
+            regions: (0..regions).map(|_| Padded::default()).collect(),
+            hand: AtomicUsize::new(0),
+        })
+    }
+
+    /// Takes `cost` for `key` in `rule` at `now`: one lock, no allocation but where memory grows.
+    #[inline]
+    pub fn take(
+        &self,
+        rule: RuleId,
+        key: &[u8],
+        quota: &Quota,
+        cost: Cost,
+        now: Micros,
+    ) -> Decision {
+        let op = Op::take(rule, key, quota, cost);
+        let place = self.seed.place(&op);
+        let mut region = self.lock(self.region_of(place));
+        region.visit(now, &self.budget);
+        let seat = Seat {
+            place,
+            region: 0,
+            fate: self.seat(&mut region, &op, place, now, &mut ()),
+        };
+        let stand_in = seat.fate.stand_in(&op);
+        let view = seat.view(&region, now);
+        let outcome = stand_in.quota.decide(view, &stand_in.act, now);
+        seat.apply(&mut region, &outcome.edit, now, &self.budget, &mut ());
+        seat.release(&mut region, &self.budget);
+        let mut decision = outcome.decision;
+        seat.fate.translate(&op, &mut decision);
+        decision
+    }
+
+    /// Decides a plan at `now` in one indivisible step, tells `journal` what changed, and appends
+    /// the answer to `out`.
+    ///
+    /// The answer is a failure ([`StoreErrorKind::Refused`], nothing written) only for a plan that
+    /// sets a block which finds no room: blocks are neither shared nor forgotten.
+    #[inline]
+    pub fn decide<J: Journal>(
+        &self,
+        plan: Plan<'_>,
+        now: Micros,
+        journal: &mut J,
+        out: &mut Answers,
+    ) {
+        let ops = plan.ops();
+        match ops.len() {
+            0..=1 => Step::<J, 1>::new(self, ops, now, journal).decide(plan, out),
+            2..=4 => Step::<J, 4>::new(self, ops, now, journal).decide(plan, out),
+            _ => Step::<J, { jeton_core::MAX_OPS }>::new(self, ops, now, journal).decide(plan, out),
+        }
+    }
+
+    /// Sets the state at `hash` to one that a journal kept; `false` if there is no room for it. A
+    /// state that is over at `now` is not kept.
+    pub fn restore(&self, hash: u64, state: &Stored, now: Micros) -> bool {
+        let place = Place {
+            rule: RuleId::new(0),
+            kind: state.kind,
+            hash,
+        };
+        let mut region = self.lock(self.region_of(place));
+        region.visit(now, &self.budget);
+        region.erase(place, &self.budget);
+        if state.until <= now {
+            return true;
+        }
+        if !region.claim(place, now, &self.budget) {
+            return false;
+        }
+        if !region.fill(place, &state.tail, &self.budget) {
+            region.release(place, &self.budget);
+            return false;
+        }
+        region.put(
+            place,
+            &state.cell,
+            state.until,
+            &TailEdit::None,
+            &self.budget,
+        );
+        true
+    }
+
+    /// What the table holds. Looks into one region after the other, so not for every decision.
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            keys: self.budget.keys(),
+            max_keys: self.budget.max_keys,
+            bytes: self.budget.bytes(),
+            max_bytes: self.budget.max_bytes,
+            overflowed: 0,
+            dropped: 0,
+        };
+        for number in 0..self.regions.len() {
+            let region = self.lock(number);
+            stats.overflowed += region.overflowed;
+            stats.dropped += region.dropped;
+        }
+        stats
+    }
+
+    /// The number of the region of a state. There is a power of two of them.
+    #[allow(clippy::cast_possible_truncation)] // masked
+    #[inline]
+    pub(crate) fn region_of(&self, place: Place) -> usize {
+        place.hash as usize & (self.regions.len() - 1)
+    }
+
+    /// Locks a region. A thread that panicked in it has left a region that is whole: no step of
+    /// an operation leaves one that later ones could not go on with.
+    #[inline]
+    pub(crate) fn lock(&self, number: usize) -> MutexGuard<'_, Region> {
+        let Padded(mutex) = &self.regions[number];
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for dead states in some other region, if it happens to be free; whether it buried any.
+    /// It never waits, and so can be called with regions locked.
+    #[cold]
+    pub(crate) fn clean_elsewhere(&self, now: Micros) -> bool {
+        let number = self.hand.fetch_add(1, Relaxed) & (self.regions.len() - 1);
+        let Padded(mutex) = &self.regions[number];
+        let mut region = match mutex.try_lock() {
+            Ok(region) => region,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        region.clean(SEARCH, now, &self.budget) > 0
+    }
+}
+
+impl Store for Table {
+    /// Always [`Submitted::Done`]. The table has no clock: at [`When::StoreClock`] every plan fails
+    /// as unsupported.
+    fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
+        for &plan in plans {
+            match when {
+                When::At(now) => self.decide(plan, now, &mut (), out),
+                When::StoreClock => out.push_failed(StoreError {
+                    kind: StoreErrorKind::Unsupported,
+                    written: Written::No,
+                }),
+            }
+        }
+        Submitted::Done
+    }
+}
+
+/// A power of two: about a thousand keys to a region; at least 64 regions, unless that makes them
+/// smaller than 64 keys.
+fn regions_for(keys: u64) -> u64 {
+    let few = keys / LEAST_KEYS_PER_REGION;
+    let least = if few < 2 { 1 } else { 1 << few.ilog2() };
+    keys.div_ceil(KEYS_PER_REGION)
+        .next_power_of_two()
+        .max(REGIONS.min(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LEAST_MEMORY_BYTES;
+
+    #[test]
+    fn regions_hold_between_512_and_1024_keys() {
+        assert_eq!([1, 127, 128, 1_000].map(regions_for), [1, 1, 2, 8]);
+        assert_eq!([4_096, 65_536, 65_537].map(regions_for), [64, 64, 128]);
+        assert_eq!(regions_for(1_000_000), 1_024);
+        assert_eq!(regions_for(crate::MAX_KEYS), 1 << 20);
+    }
+
+    #[test]
+    fn what_is_fixed_leaves_most_of_any_budget() {
+        for shift in 0..16 {
+            let bytes = LEAST_MEMORY_BYTES << shift;
+            let fixed = regions_for(bytes / KEY_BYTES) * REGION_BYTES;
+            assert!(fixed * 2 <= bytes, "{fixed} of {bytes}");
+        }
+        assert!(size_of::<Padded>() <= 256);
+    }
+}
