@@ -2,7 +2,8 @@
 //!
 //! Holds what the engine is measured against: one [`model`] per algorithm written from its
 //! definition in exact fractions, the [`bound`]s that each algorithm promises, seeded [`trace`]s
-//! of awkward traffic, and the [`deviation`] of the sliding counter from the sliding log.
+//! of awkward traffic, the [`deviation`] of the sliding counter from the sliding log, and the [`laws`]
+//! that every store is put through.
 //!
 //! Must NOT know: how `jeton-core` computes anything. The models share no code and no trick with
 //! it, otherwise both could be wrong together. Only a development dependency: nothing that ships
@@ -17,6 +18,8 @@ pub mod bound;
 pub mod deviation;
 
 pub mod exact;
+pub mod laws;
 pub mod model;
+pub mod plain;
 pub mod random;
 pub mod trace;

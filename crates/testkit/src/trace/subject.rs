@@ -3,7 +3,7 @@
 use super::Event;
 use crate::model::Verdict;
 
-/// What a subject answered; the fields are those of [`Answer`].
+/// What a subject answered; the fields are those of [`Answer`](crate::model::Answer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The answer to the act itself.

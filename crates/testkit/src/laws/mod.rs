@@ -1,0 +1,121 @@
+//! What every store owes, as one suite: put yours through it with
+//! [`store_laws!`](crate::store_laws!).
+//!
+//! The laws only use the [`Store`] seam and a virtual clock. Each of them makes a fresh store of
+//! its own; they run small by default and at full size with `JETON_FULL=1`.
+
+mod atomic;
+mod denials;
+mod desk;
+mod identity;
+mod models;
+mod quotas;
+mod space;
+mod threads;
+mod time;
+mod translate;
+mod verbs;
+
+use std::sync::Arc;
+
+use jeton_core::Store;
+
+pub use atomic::*;
+pub use denials::*;
+pub use identity::*;
+pub use models::*;
+pub use quotas::*;
+pub use space::*;
+pub use threads::*;
+pub use time::*;
+pub use translate::{quota_of, told_of};
+pub use verbs::*;
+
+/// What a law needs of the store it is about to test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// The most states it will be asked to hold at once; a store with a cap should have it there.
+    pub max_keys: u64,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { max_keys: 100_000 }
+    }
+}
+
+/// Makes an empty store.
+pub type Make<'a> = &'a (dyn Fn(StoreConfig) -> Arc<dyn Store> + Sync);
+
+/// One law.
+pub type Law = fn(Make<'_>);
+
+macro_rules! laws {
+    ($($law:ident),* $(,)?) => {
+        /// Every law under its name.
+        pub const ALL: &[(&str, Law)] = &[$((stringify!($law), $law as Law)),*];
+
+        /// Makes one `#[test]` of every law for the store that the given function makes.
+        ///
+        /// ```
+        /// use std::sync::Arc;
+        /// use jeton_testkit::plain::PlainStore;
+        ///
+        /// jeton_testkit::store_laws!(|_config| Arc::new(PlainStore::default()));
+        /// ```
+        #[macro_export]
+        macro_rules! store_laws {
+            ($make:expr) => {
+                $(
+                    #[test]
+                    fn $law() {
+                        $crate::laws::$law(&$make);
+                    }
+                )*
+            };
+        }
+    };
+}
+
+laws![
+    all_or_nothing_over_several_keys,
+    an_impossible_charge_stops_the_whole_plan,
+    plans_in_one_batch_are_independent,
+    a_plan_of_many_charges_is_one_step,
+    threads_admit_exactly_the_limit,
+    threads_on_random_pairs_charge_what_they_admit,
+    f42_the_rule_is_part_of_the_key,
+    kinds_of_state_never_meet,
+    keys_are_bytes_of_any_content,
+    f18_f48_a_denial_writes_nothing,
+    a_denial_that_charges_takes_what_is_left,
+    a_shadow_rule_has_no_vote,
+    f19_a_look_writes_nothing,
+    a_reset_forgets_one_key_in_one_rule,
+    a_refund_without_a_receipt_lowers_the_present_state,
+    a_settle_gives_back_its_own_and_nothing_late,
+    an_excess_goes_into_debt_up_to_one_limit,
+    owed_units_stay_owed_under_another_quota,
+    f49_a_raise_never_turns_an_allow_into_a_deny,
+    a_state_vanishes_after_its_time,
+    a_stated_wait_suffices_and_a_microsecond_less_does_not,
+    f1_a_clock_that_steps_back_costs_nothing,
+    years_of_idling_change_nothing,
+    expired_space_is_used_again,
+    erased_space_is_used_again,
+    looks_and_denials_take_no_space,
+    nothing_is_immortal,
+    the_store_equals_the_models,
+];
+
+/// Puts a store through all laws, one after the other.
+pub fn all(make: Make<'_>) {
+    for (_, law) in ALL {
+        law(make);
+    }
+}
+
+/// Whether the suites run at full size.
+pub fn full_size() -> bool {
+    std::env::var_os("JETON_FULL").is_some_and(|value| value == "1")
+}

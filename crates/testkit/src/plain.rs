@@ -1,0 +1,117 @@
+//! The plainest store there is: a map behind one lock. It shows that the laws can be kept, and is
+//! what they are tried out on; whoever writes a store may read it first.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jeton_core::{
+    Answers, Cell, Cells, Edit, Entry, Kind, Micros, Plan, RuleId, Store, StoreError,
+    StoreErrorKind, Submitted, View, When, Written, decide_all,
+};
+
+type Place = (RuleId, Kind, Vec<u8>);
+
+/// One state and the instant from which on it may vanish.
+#[derive(Debug)]
+struct Kept {
+    cell: Cell,
+    tail: Vec<Entry>,
+    until: Micros,
+}
+
+/// A store that keeps as many states as memory holds, and forgets each at the first instant it may.
+///
+/// ```
+/// use jeton_core::{Answers, Cost, Micros, Op, Plan, Quota, Rate, RuleId, Span, Store, When};
+/// let store = jeton_testkit::plain::PlainStore::default();
+/// let quota = Quota::bucket(Rate::new(1, Span::SECOND)?, 1)?;
+/// let take = Op::take(RuleId::new(1), b"alice", &quota, Cost::ONE);
+/// let mut out = Answers::new();
+/// let _ = store.submit(&[Plan::one(&take)], When::At(Micros::new(0)), &mut out);
+/// assert!(out.plan(0).0.is_ok_and(|verdict| verdict.allowed));
+/// # Ok::<(), jeton_core::QuotaError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct PlainStore {
+    states: Mutex<HashMap<Place, Kept>>,
+}
+
+impl PlainStore {
+    /// How many states it holds, those that may vanish included.
+    pub fn states(&self) -> usize {
+        self.states
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+    }
+}
+
+impl Store for PlainStore {
+    fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        for plan in plans {
+            match when {
+                When::At(now) => {
+                    let places: Vec<Place> =
+                        plan.ops().iter().map(|op| owned(op.place())).collect();
+                    for place in &places {
+                        if states.get(place).is_some_and(|kept| kept.until <= now) {
+                            states.remove(place);
+                        }
+                    }
+                    let mut cells = PlanCells {
+                        states: &mut states,
+                        places: &places,
+                    };
+                    decide_all(*plan, &mut cells, now, out);
+                }
+                When::StoreClock => out.push_failed(StoreError {
+                    kind: StoreErrorKind::Unsupported,
+                    written: Written::No,
+                }),
+            }
+        }
+        Submitted::Done
+    }
+}
+
+fn owned((rule, kind, key): (RuleId, Kind, &[u8])) -> Place {
+    (rule, kind, key.to_vec())
+}
+
+struct PlanCells<'a> {
+    states: &'a mut HashMap<Place, Kept>,
+    places: &'a [Place],
+}
+
+impl Cells for PlanCells<'_> {
+    fn view(&self, op: usize) -> View<'_> {
+        match self.states.get(&self.places[op]) {
+            Some(kept) => View {
+                cell: Some(kept.cell),
+                tail: &kept.tail,
+            },
+            None => View::ABSENT,
+        }
+    }
+
+    fn apply(&mut self, op: usize, edit: Edit) {
+        match edit {
+            Edit::Keep => {}
+            Edit::Erase => {
+                self.states.remove(&self.places[op]);
+            }
+            Edit::Put {
+                cell,
+                until,
+                tail: edit,
+            } => {
+                let kept = self.states.remove(&self.places[op]);
+                let mut tail = kept.map_or_else(Vec::new, |kept| kept.tail);
+                edit.apply(&mut tail);
+                self.states
+                    .insert(self.places[op].clone(), Kept { cell, tail, until });
+            }
+        }
+    }
+}
