@@ -22,6 +22,8 @@ pub(super) struct Download {
     kind: Kind,
     pulse: Arc<Pulse>,
     hold: Option<Box<dyn Hold>>,
+    /// The upstream broke off: reported when what came before has gone out.
+    broken: Option<DownloadError>,
 }
 
 enum Kind {
@@ -40,6 +42,7 @@ impl Download {
             kind: Kind::Own(bytes),
             pulse,
             hold,
+            broken: None,
         }
     }
 
@@ -59,7 +62,12 @@ impl Download {
         if is_over {
             kind.give_back();
         }
-        Self { kind, pulse, hold }
+        Self {
+            kind,
+            pulse,
+            hold,
+            broken: None,
+        }
     }
 }
 
@@ -110,7 +118,11 @@ impl Body for Download {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, DownloadError>>> {
-        let kind = &mut self.kind;
+        let this = &mut *self;
+        if let Some(error) = this.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let kind = &mut this.kind;
         if let Kind::Own(bytes) = kind {
             return Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))));
         }
@@ -124,7 +136,11 @@ impl Body for Download {
                 }
                 Poll::Ready(Some(Ok(fields::clean_trailers(frame))))
             }
-            Some(Err(error)) => Poll::Ready(Some(Err(DownloadError(error)))),
+            Some(Err(error)) => {
+                this.broken = Some(DownloadError(error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             None => {
                 kind.give_back();
                 Poll::Ready(None)

@@ -60,7 +60,7 @@ impl<A: Admission> Visit<A> {
         };
         Ok(match admitted {
             Admitted::Pass(pass) => self.pass(parts, upload, pass).await,
-            Admitted::Answer(answer) => self.answer(answer, upload),
+            Admitted::Answer(answer) => self.answer(answer, upload).await,
         })
     }
 
@@ -74,8 +74,8 @@ impl<A: Admission> Visit<A> {
         )
     }
 
-    fn answer(&self, answer: Response<Full<Bytes>>, upload: Upload) -> Response<Download> {
-        let is_last = !upload.discard();
+    async fn answer(&self, answer: Response<Full<Bytes>>, upload: Upload) -> Response<Download> {
+        let is_last = !upload.discard().await;
         self.own(answer, Pass::default(), is_last)
     }
 

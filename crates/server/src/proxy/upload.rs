@@ -71,8 +71,40 @@ impl Upload {
 
     /// Throws the body away. False if the connection has to be closed after the answer because
     /// there is too much of it.
-    pub(super) fn discard(mut self) -> bool {
+    pub(super) async fn discard(mut self) -> bool {
+        if !self.withheld && self.run_out().await {
+            self.body = None;
+            self.pulse.upload_ended();
+        }
         self.let_go()
+    }
+
+    /// Reads what has arrived, up to a bound; true if that is all.
+    async fn run_out(&mut self) -> bool {
+        let Some(body) = self.body.as_mut() else {
+            return true;
+        };
+        let mut taken = 0;
+        let mut is_dry = false;
+        while taken <= SMALL_BYTES {
+            match peek(body) {
+                Poll::Ready(None) => return true,
+                Poll::Ready(Some(Ok(frame))) => {
+                    taken += frame.data_ref().map_or(0, |data| data.len() as u64);
+                    if body.is_end_stream() {
+                        return true;
+                    }
+                    is_dry = false;
+                }
+                // The connection hands over one piece each time it is polled: let it.
+                Poll::Pending if !is_dry => {
+                    is_dry = true;
+                    tokio::task::yield_now().await;
+                }
+                Poll::Pending | Poll::Ready(Some(Err(_))) => return false,
+            }
+        }
+        false
     }
 
     fn let_go(&mut self) -> bool {
@@ -83,12 +115,6 @@ impl Upload {
             .size_hint()
             .upper()
             .is_some_and(|bytes| bytes <= SMALL_BYTES);
-        // What a client sends together with its head is already here.
-        let is_here = !self.withheld && run_out(&mut body);
-        if is_here {
-            self.pulse.upload_ended();
-            return true;
-        }
         if self.withheld || !is_small {
             self.pulse.linger();
             return false;
@@ -110,23 +136,9 @@ impl Upload {
     }
 }
 
-/// Reads what has arrived, up to a bound; true if the end was reached.
-fn run_out(body: &mut Incoming) -> bool {
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut taken = 0;
-    while taken <= SMALL_BYTES {
-        match Pin::new(&mut *body).poll_frame(&mut cx) {
-            Poll::Pending | Poll::Ready(Some(Err(_))) => return false,
-            Poll::Ready(None) => return true,
-            Poll::Ready(Some(Ok(frame))) => {
-                taken += frame.data_ref().map_or(0, |data| data.len() as u64);
-                if body.is_end_stream() {
-                    return true;
-                }
-            }
-        }
-    }
-    false
+/// The next piece if it is here.
+fn peek(body: &mut Incoming) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))
 }
 
 impl Body for Upload {
