@@ -23,6 +23,7 @@ use crate::source::Mark;
 
 const FILE: Vocabulary = Vocabulary {
     section: raw::ROOT,
+    example: "",
     known: &[
         "proxy",
         "api",

@@ -72,6 +72,14 @@ impl Fault {
         self.fix = fix.into();
         self
     }
+
+    /// A fix that is a value becomes the whole line.
+    pub(crate) fn fix_whole_line(mut self, key: &str) -> Self {
+        if self.fix.starts_with('"') {
+            self.fix = format!("{key} = {}", self.fix);
+        }
+        self
+    }
 }
 
 impl std::fmt::Display for Fault {

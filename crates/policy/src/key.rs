@@ -134,12 +134,18 @@ fn check_name(kind: &str, name: &str, token: bool) -> Result<(), Fault> {
     let fault = |why: &str| Fault::new(code::KEY, format!("the key part \"{kind}:{name}\" {why}"));
     match name {
         "" => Err(fault("names nothing").fix(format!("\"{kind}:NAME\""))),
-        "*" => Err(fault("must name one").label("there is no wildcard")),
-        _ if name.len() > LONGEST_NAME => Err(fault("is too long")),
-        _ if token && !is_token(name) => {
-            Err(fault("has a character that no such name has").label("letters, digits, - and _"))
+        "*" => Err(fault("must name one")
+            .label("there is no wildcard")
+            .fix(format!("\"{kind}:NAME\""))),
+        _ if name.len() > LONGEST_NAME => {
+            Err(fault("is too long").fix(format!("at most {LONGEST_NAME} characters")))
         }
-        _ if name.chars().any(char::is_control) => Err(fault("has a control character")),
+        _ if token && !is_token(name) => {
+            Err(fault("has a character that no such name has").fix("letters, digits, - and _"))
+        }
+        _ if name.chars().any(char::is_control) => {
+            Err(fault("has a control character").fix("take it out"))
+        }
         _ => Ok(()),
     }
 }
@@ -184,7 +190,7 @@ fn unknown(text: &str) -> Fault {
         (Some(near), Some(name)) if many => fault.fix(format!("\"{near}:{name}\"")),
         (Some(near), _) if many => fault.fix(format!("\"{near}:NAME\"")),
         (Some(near), _) => fault.fix(format!("{near:?}")),
-        (None, _) => fault.label(format!("one of {}", WORDS.join(", "))),
+        (None, _) => fault.fix(format!("one of {}", WORDS.join(", "))),
     }
 }
 

@@ -62,14 +62,15 @@ impl Pattern {
         for segment in inner.split('/') {
             if pattern.rest {
                 return Err(fault("goes on after a parameter that takes the rest")
-                    .label("`{…..}` stands last"));
+                    .fix("the parameter that takes the rest stands last"));
             }
             match piece(segment).map_err(|(why, fix)| fault(why).fix(fix))? {
                 Piece::Literal => pattern.segments.push(literal(segment).ok_or_else(|| {
                     fault("is not in normal form").fix(format!("{:?}", normal(text)))
                 })?),
                 Piece::One(name) | Piece::Rest(name) if names.contains(&name) => {
-                    return Err(fault(&format!("has two parameters named {name:?}")));
+                    return Err(fault(&format!("has two parameters named {name:?}"))
+                        .fix("each parameter has a name of its own"));
                 }
                 Piece::One(name) => {
                     names.push(name);

@@ -2,6 +2,7 @@
 
 mod context;
 mod later;
+mod read;
 mod reader;
 mod resolve;
 #[cfg(feature = "toml")]
@@ -11,7 +12,8 @@ pub(crate) use context::Context;
 pub(crate) use later::{
     ALGORITHMS, ANSWER, API, DIALECTS, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS,
 };
-pub(crate) use reader::{ROOT, Section, Spotted, Vocabulary, text, word, wrong_type};
+pub(crate) use read::{Spotted, text, word, wrong_type};
+pub(crate) use reader::{ROOT, Section, Vocabulary};
 pub use resolve::{NoReferences, Resolve, Unresolved};
 #[cfg(feature = "toml")]
 pub(crate) use toml::parse;

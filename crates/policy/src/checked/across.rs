@@ -25,7 +25,8 @@ fn names_are_unique(cx: &mut Context<'_>, drafts: &[Draft]) {
         let name = &draft.rule.name;
         if drafts[..at].iter().any(|other| other.rule.name == *name) {
             let fault = Fault::new(code::DUPLICATE, format!("two rules are named {name:?}"))
-                .label("one rule, one name, one counter");
+                .label("one rule, one name, one counter")
+                .fix(format!("name = {:?}", format!("{name}-2")));
             let _: Option<()> = cx.error(draft.marks.name, fault);
         }
     }
@@ -36,7 +37,9 @@ fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
     for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
         let fault = |what: String| Fault::new(code::REPLACES, what);
         let found = match find(drafts, name) {
-            _ if name == own => Err(fault(format!("{name:?} cannot replace itself"))),
+            _ if name == own => {
+                Err(fault(format!("{name:?} cannot replace itself")).fix("leave it out"))
+            }
             Some(other) if other.rule.allowance == Allowance::Deny => Err(fault(format!(
                 "{name:?} denies, and a deny is not replaced"
             ))
@@ -47,7 +50,7 @@ fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
                 let names = drafts.iter().map(|draft| draft.rule.name.as_str());
                 Err(match nearest(name, names.filter(|other| other != own)) {
                     Some(near) => fault.fix(format!("{near:?}")),
-                    None => fault,
+                    None => fault.fix("the `name` of another rule"),
                 })
             }
         };
@@ -68,7 +71,9 @@ fn no_cycles(cx: &mut Context<'_>, drafts: &[Draft]) {
         });
         if let (true, false, Some(mark)) = (ring, told, draft.marks.replaces.first()) {
             let what = format!("{name:?} is replaced by a rule that it replaces");
-            let fault = Fault::new(code::REPLACES, what).label("together they would limit nothing");
+            let fault = Fault::new(code::REPLACES, what)
+                .label("together they would limit nothing")
+                .fix("let only one of them replace the other");
             let _: Option<()> = cx.error(*mark, fault);
         }
     }

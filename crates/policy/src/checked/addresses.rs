@@ -14,12 +14,14 @@ use crate::settings::{ClientIp, Lists};
 
 const CLIENT_IP: Vocabulary = Vocabulary {
     section: "[client_ip]",
+    example: "[client_ip]",
     known: &["header", "trusted", "hops", "ipv6_prefix"],
     later: &[],
 };
 
 const LISTS: Vocabulary = Vocabulary {
     section: "[lists]",
+    example: "[lists]",
     known: &["exempt", "block"],
     later: &[],
 };

@@ -135,6 +135,7 @@ fn word(text: &str, words: &[(&str, Limit)]) -> Result<Limit, Fault> {
 fn bucket(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Option<Terms> {
     const WHY: &str = "is for windows; a bucket has `rate` and `burst`";
     let fix = match (written.limit, written.window) {
+        _ if section.has("rate") => "leave it out".to_owned(),
         (Some(Limit::Units(units)), Some(per)) => format!("rate = \"{}\"", Pace { units, per }),
         _ => "rate = \"100/min\"".to_owned(),
     };
@@ -161,16 +162,16 @@ fn window(
     written: &Written,
 ) -> Option<Terms> {
     const WHY: &str = "is for buckets; a window has `limit` and `window`";
-    let fix = written.rate.map_or_else(
-        || "limit = 100 and window = \"1min\"".to_owned(),
-        |rate| {
+    let fix = match written.rate {
+        Some(rate) if !section.has("limit") => {
             format!(
                 "limit = {} and window = \"{}\"",
                 rate.units,
                 print_duration(rate.per)
             )
-        },
-    );
+        }
+        _ => "leave it out".to_owned(),
+    };
     section.refuse(cx, "rate", WHY, &fix);
     section.refuse(cx, "burst", WHY, "leave it out");
     if algorithm != Algorithm::FixedWindow {

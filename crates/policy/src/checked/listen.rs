@@ -50,11 +50,8 @@ pub(crate) fn parse_upstream(text: &str) -> Result<Upstream, Fault> {
                 .label("not https://")
                 .fix("\"http://…\", with a TLS proxy in between if it must be encrypted"));
         }
-        let fix = if text.contains("://") {
-            String::new()
-        } else {
-            format!("\"http://{text}\"")
-        };
+        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let fix = format!("\"http://{rest}\"");
         return Err(fault(&format!("{text:?} does not begin with http://")).fix(fix));
     };
     let (authority, path) = rest
@@ -66,7 +63,7 @@ pub(crate) fn parse_upstream(text: &str) -> Result<Upstream, Fault> {
             .fix(format!("\"http://{authority}\"")));
     }
     if authority.contains('@') {
-        return Err(fault("is a host and a port, without a user"));
+        return Err(fault("is a host and a port, without a user").fix("\"http://HOST:PORT\""));
     }
     let (host, port) = split_port(authority);
     let port = match port {

@@ -11,6 +11,7 @@ use crate::setting::Setting;
 
 const MATCH: Vocabulary = Vocabulary {
     section: "match",
+    example: "match = { path = \"/login\" }",
     known: &[
         "method",
         "path",
@@ -47,7 +48,7 @@ pub(super) fn matches(cx: &mut Context<'_>, rule: &Section<'_>) -> Option<Match>
         let what = format!("no request is both with and without \"{part}\"");
         let _: Option<()> = cx.error(
             section.mark_of("without"),
-            Fault::new(code::CONTRADICTION, what),
+            Fault::new(code::CONTRADICTION, what).fix("keep one of them"),
         );
     }
     if !section.has("path") && !keyed_by_path(rule) {
@@ -108,7 +109,8 @@ fn host(text: &str) -> Result<String, Fault> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
     if normal.is_empty() || !normal.bytes().all(plain) {
         return Err(fault("is not the name of a host")
-            .label("letters, digits, dots and hyphens; other letters in their xn-- form"));
+            .label("letters, digits, dots and hyphens")
+            .fix("host = \"api.example\"; other letters in their xn-- form"));
     }
     if normal.len() != text.trim_end_matches('.').len() {
         return Err(fault("has a port, and hosts match without").fix(format!("{normal:?}")));
@@ -132,11 +134,13 @@ fn presence(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Vec<KeyPa
     if let Some(part) = parts.iter().find(telling) {
         let what = format!("`{key}` asks whether there is a \"{part}\", which tells nothing");
         let fault = Fault::new(code::CONTRADICTION, what)
-            .label("client-ip, header:, cookie:, query: or descriptor:");
+            .fix("client-ip, header:NAME, cookie:NAME, query:NAME or descriptor:NAME");
         let _: Option<()> = cx.error(section.mark_of(key), fault);
     }
     parts
 }
+
+const EXAMPLE: &str = "header = { x-tier = \"free\" }";
 
 /// `header = { "x-a" = "v" }`.
 fn headers(cx: &mut Context<'_>, section: &Section<'_>) -> Vec<(String, Setting<String>)> {
@@ -144,8 +148,13 @@ fn headers(cx: &mut Context<'_>, section: &Section<'_>) -> Vec<(String, Setting<
         return Vec::new();
     };
     let Value::Table(table) = &item.value else {
-        let fault = raw::wrong_type("header", "a table of names and values", &item.value);
-        let _: Option<()> = cx.error(item.mark, fault.fix("header = { \"x-tier\" = \"free\" }"));
+        let fault = raw::wrong_type(
+            "header",
+            "a table of names and values",
+            EXAMPLE,
+            &item.value,
+        );
+        let _: Option<()> = cx.error(item.mark, fault);
         return Vec::new();
     };
     if table.entries.is_empty() {
@@ -157,10 +166,13 @@ fn headers(cx: &mut Context<'_>, section: &Section<'_>) -> Vec<(String, Setting<
         let name = entry.key.to_ascii_lowercase();
         if !is_token(&name) {
             let what = format!("{:?} is not the name of a header field", entry.key);
-            let _: Option<()> = cx.error(entry.key_mark, Fault::new(code::KEY, what));
+            let _: Option<()> = cx.error(entry.key_mark, Fault::new(code::KEY, what).fix(EXAMPLE));
         } else if headers.iter().any(|(other, _)| *other == name) {
             let what = format!("the header field {name:?} is named twice");
-            let _: Option<()> = cx.error(entry.key_mark, Fault::new(code::DUPLICATE, what));
+            let _: Option<()> = cx.error(
+                entry.key_mark,
+                Fault::new(code::DUPLICATE, what).fix("name it once"),
+            );
         } else if let Some(text) = raw::text(cx, &entry.key, &entry.item) {
             headers.push((name, text.value));
         }

@@ -16,6 +16,7 @@ use crate::source::Mark;
 
 const RULE: Vocabulary = Vocabulary {
     section: "[[rule]]",
+    example: "[[rule]]",
     known: &[
         "name",
         "match",
@@ -84,11 +85,13 @@ fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
         if is_policy_name(name) {
             return Ok(name.to_owned());
         }
-        let fault = Fault::new(code::NAME, "the name of a rule stands in header fields");
+        let fault = Fault::new(code::NAME, "the name of a rule stands in header fields").fix(
+            format!("1 to {MAX_NAME_LEN} printable ASCII characters without \" and \\"),
+        );
         Err(match name.len() {
-            0 => fault.label("it must not be empty"),
-            len if len > MAX_NAME_LEN => fault.label(format!("at most {MAX_NAME_LEN} characters")),
-            _ => fault.label("printable ASCII without \" and \\"),
+            0 => fault.label("it is empty"),
+            len if len > MAX_NAME_LEN => fault.label(format!("these are {len}")),
+            _ => fault.label("it has another character"),
         })
     })?;
     if !name.value.is_shown() {
@@ -111,6 +114,11 @@ fn key(
         return Some(Vec::new());
     }
     section.require(cx, "key", "key = [\"client-ip\"]");
+    if section.has_empty_list("key") {
+        let fault = Fault::new(code::EMPTY, "a key without parts is nobody's")
+            .fix("key = [\"client-ip\"], or [\"global\"] for one counter of all");
+        return cx.error(allowance::value_mark(section, "key"), fault);
+    }
     let parts = key_parts_of(cx, section, "key")?;
     let has_path = matches.is_none_or(|matches| !matches.paths.is_empty());
     let mark = allowance::value_mark(section, "key");
@@ -150,16 +158,17 @@ fn key_faults(parts: &[KeyPart], has_path: bool) -> Result<(), Fault> {
         .enumerate()
         .find(|(at, part)| parts[..*at].contains(part));
     if let Some((_, part)) = twice {
-        return Err(Fault::new(
-            code::DUPLICATE,
-            format!("the key has \"{part}\" twice"),
-        ));
+        return Err(
+            Fault::new(code::DUPLICATE, format!("the key has \"{part}\" twice"))
+                .fix("name it once"),
+        );
     }
     if parts.len() > MAX_PARTS {
         return Err(Fault::new(
             code::TOO_MANY,
             format!("a key has at most {MAX_PARTS} parts"),
-        ));
+        )
+        .fix("fewer parts, or one header field that stands for them"));
     }
     if parts.len() > 1 && parts.contains(&KeyPart::Global) {
         let what = "\"global\" is one counter for everybody, the other parts are one for each";

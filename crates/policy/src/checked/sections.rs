@@ -14,6 +14,7 @@ use crate::units::{parse_duration, parse_size};
 
 const PROXY: Vocabulary = Vocabulary {
     section: "[proxy]",
+    example: "[proxy]",
     known: &[
         "listen",
         "upstream",
@@ -28,18 +29,21 @@ const PROXY: Vocabulary = Vocabulary {
 
 const API: Vocabulary = Vocabulary {
     section: "[api]",
+    example: "[api]",
     known: &["listen"],
     later: raw::API,
 };
 
 const STORE: Vocabulary = Vocabulary {
     section: "[store]",
+    example: "[store]",
     known: &["kind", "max_keys", "max_memory", "overflow"],
     later: raw::STORE,
 };
 
 const ANSWER: Vocabulary = Vocabulary {
     section: "[answer]",
+    example: "[answer]",
     known: &["headers"],
     later: raw::ANSWER,
 };
@@ -57,7 +61,10 @@ pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<
     let idle_timeout = timeout(cx, &section, "idle_timeout");
     let connect_timeout = timeout(cx, &section, "connect_timeout");
     let response_timeout = timeout(cx, &section, "response_timeout");
-    let none = || Fault::new(code::ZERO, "a proxy without connections serves nobody");
+    let none = || {
+        Fault::new(code::ZERO, "a proxy without connections serves nobody")
+            .fix("max_connections = 10_000")
+    };
     let max_connections = section.count(cx, "max_connections", 1..=1_000_000, none);
 
     let listen = listen?;

@@ -127,7 +127,8 @@ fn trust(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings) {
         let fault = Fault::new(
             code::TRUSTS_ALL,
             "everybody is exempt, so nothing is limited",
-        );
+        )
+        .fix("the addresses that you mean");
         cx.findings.warning(place(root, "lists", "exempt"), fault);
     }
 }
@@ -191,8 +192,8 @@ fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
                 "{:?} is in shadow, so {name:?} applies beside it",
                 draft.rule.name
             );
-            cx.findings
-                .warning(*mark, Fault::new(code::REPLACED_SHADOW, what));
+            let fault = Fault::new(code::REPLACED_SHADOW, what).fix("mode = \"enforce\", in time");
+            cx.findings.warning(*mark, fault);
         }
     }
 }

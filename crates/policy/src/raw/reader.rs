@@ -3,16 +3,18 @@
 
 use std::ops::RangeInclusive;
 
-use super::resolve::resolve;
+use super::read::{self, Spotted, Text};
 use super::{Context, Entry, Item, Later, Table, Value};
 use crate::diagnostic::{Fault, code, nearest};
-use crate::setting::{Origin, Setting};
+use crate::setting::Setting;
 use crate::source::Mark;
 
 /// The words that a section knows.
 pub(crate) struct Vocabulary {
     /// As messages call it: `[proxy]`.
     pub(crate) section: &'static str,
+    /// How it is written.
+    pub(crate) example: &'static str,
     pub(crate) known: &'static [&'static str],
     pub(crate) later: &'static [Later],
 }
@@ -26,19 +28,10 @@ impl Vocabulary {
         match (self.section, word) {
             (ROOT, "rule") => "[[rule]]".to_owned(),
             (ROOT, _) => format!("[{word}]"),
-            _ => format!("`{word}`"),
+            _ => word.to_owned(),
         }
     }
 }
-
-/// A value that was read, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct Spotted<T> {
-    pub(crate) value: T,
-    pub(crate) mark: Mark,
-}
-
-pub(crate) type Text = Setting<String>;
 
 /// One table of the file. Opening it refuses every key that it does not know.
 pub(crate) struct Section<'t> {
@@ -57,7 +50,10 @@ impl<'t> Section<'t> {
             Value::Table(table) => Some(Self::of(cx, vocabulary, table, item.mark)),
             other => {
                 let name = vocabulary.section;
-                cx.error(item.mark, wrong_type(name, "a table", other))
+                cx.error(
+                    item.mark,
+                    read::wrong_type(name, "a table", vocabulary.example, other),
+                )
             }
         }
     }
@@ -126,7 +122,7 @@ impl<'t> Section<'t> {
     }
 
     pub(crate) fn text(&self, cx: &mut Context<'_>, key: &str) -> Option<Spotted<Text>> {
-        text(cx, key, self.item(key)?)
+        read::text(cx, key, self.item(key)?)
     }
 
     /// A text that `parse` understands.
@@ -137,7 +133,9 @@ impl<'t> Section<'t> {
         parse: impl FnOnce(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<Setting<T>>> {
         let text = self.text(cx, key)?;
-        parsed(cx, key, &text, parse)
+        read::parsed(cx, key, &text, |text| {
+            parse(text).map_err(|fault| fault.fix_whole_line(key))
+        })
     }
 
     /// One of a few words.
@@ -148,7 +146,7 @@ impl<'t> Section<'t> {
         words: &[(&str, T)],
         later: &[Later],
     ) -> Option<T> {
-        let parse = |text: &str| word(key, text, words, later);
+        let parse = |text: &str| read::word(key, text, words, later);
         self.parsed(cx, key, parse).map(|word| *word.value.get())
     }
 
@@ -156,11 +154,13 @@ impl<'t> Section<'t> {
         let item = self.item(key)?;
         match &item.value {
             Value::Bool(flag) => Some(*flag),
-            other => cx.error(
-                item.mark,
-                wrong_type(key, "true or false, without quotes", other)
-                    .fix(format!("{key} = true")),
-            ),
+            other => {
+                let fix = format!("{key} = true, or {key} = false");
+                cx.error(
+                    item.mark,
+                    read::wrong_type(key, "true or false", &fix, other),
+                )
+            }
         }
     }
 
@@ -175,7 +175,7 @@ impl<'t> Section<'t> {
         let item = self.item(key)?;
         let count = match &item.value {
             Value::Integer(0) if !range.contains(&0) => Err(zero()),
-            other => whole_number(key, other, &range),
+            other => read::whole_number(key, other, &range),
         };
         cx.findings.keep(item.mark, count).map(|value| Spotted {
             value,
@@ -194,8 +194,8 @@ impl<'t> Section<'t> {
                     Fault::new(code::EMPTY, what).fix(format!("leave `{key}` out")),
                 )
             }
-            Value::List(items) => collect(items.iter().map(|item| text(cx, key, item))),
-            _ => text(cx, key, item).map(|text| vec![text]),
+            Value::List(items) => collect(items.iter().map(|item| read::text(cx, key, item))),
+            _ => read::text(cx, key, item).map(|text| vec![text]),
         }
     }
 
@@ -206,8 +206,21 @@ impl<'t> Section<'t> {
         key: &str,
         parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Vec<Spotted<Setting<T>>>> {
+        let one = !matches!(self.item(key)?.value, Value::List(_));
+        let whole = |fault: Fault| {
+            if one {
+                fault.fix_whole_line(key)
+            } else {
+                fault
+            }
+        };
+        let parse = |text: &str| parse(text).map_err(whole);
         let texts = self.texts(cx, key)?;
-        collect(texts.into_iter().map(|text| parsed(cx, key, &text, &parse)))
+        collect(
+            texts
+                .into_iter()
+                .map(|text| read::parsed(cx, key, &text, parse)),
+        )
     }
 }
 
@@ -217,139 +230,20 @@ fn collect<T>(items: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
     all.into_iter().collect()
 }
 
-/// A text, or a reference to one.
-pub(crate) fn text(cx: &mut Context<'_>, key: &str, item: &Item) -> Option<Spotted<Text>> {
-    let text = match &item.value {
-        Value::Text(text) => Ok(Setting::literal(text.clone())),
-        Value::Table(table) => reference(table).and_then(|origin| resolve(cx.resolver, origin)),
-        Value::List(_) => Err(wrong_type(key, "one text in quotes", &item.value)),
-        other => Err(wrong_type(key, "a text in quotes", other)),
-    };
-    cx.findings.keep(item.mark, text).map(|value| Spotted {
-        value,
-        mark: item.mark,
-    })
-}
-
-fn parsed<T>(
-    cx: &mut Context<'_>,
-    key: &str,
-    text: &Spotted<Text>,
-    parse: impl FnOnce(&str) -> Result<T, Fault>,
-) -> Option<Spotted<Setting<T>>> {
-    let result = parse(text.value.get()).map_err(|fault| match text.value.origin() {
-        Origin::Literal => fault,
-        // What the parser says may quote the value.
-        _ => Fault::new(fault.code, format!("`{key}` {} cannot be used", text.value))
-            .label(fault.code.meaning()),
-    });
-    let value = cx.findings.keep(text.mark, result)?;
-    let value = Setting::new(value, text.value.origin().clone());
-    Some(Spotted {
-        value,
-        mark: text.mark,
-    })
-}
-
-fn reference(table: &Table) -> Result<Origin, Fault> {
-    let fault = || {
-        Fault::new(
-            code::REFERENCE,
-            "a reference names either a variable or a file",
-        )
-        .fix("{ env = \"NAME\" } or { file = \"PATH\" }")
-    };
-    match table.entries.as_slice() {
-        [
-            Entry {
-                key,
-                item:
-                    Item {
-                        value: Value::Text(name),
-                        ..
-                    },
-                ..
-            },
-        ] if !name.is_empty() => match key.as_str() {
-            "env" => Ok(Origin::Env(name.clone())),
-            "file" => Ok(Origin::File(name.clone())),
-            _ => Err(fault()),
-        },
-        _ => Err(fault()),
-    }
-}
-
-/// The meaning of a word, or which words there are.
-pub(crate) fn word<T: Copy>(
-    key: &str,
-    text: &str,
-    words: &[(&str, T)],
-    later: &[Later],
-) -> Result<T, Fault> {
-    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text) {
-        return Ok(*meaning);
-    }
-    if let Some(later) = later.iter().find(|later| later.word == text) {
-        return Err(later.fault(&format!("{key} = {text:?}")));
-    }
-    let all: Vec<String> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
-    let fault = Fault::new(
-        code::WORD,
-        format!("`{key}` does not know the word {text:?}"),
-    )
-    .label(format!("one of {}", all.join(", ")));
-    Err(match nearest(text, words.iter().map(|(word, _)| *word)) {
-        Some(near) => fault.fix(format!("{key} = {near:?}")),
-        None => fault,
-    })
-}
-
-fn whole_number(key: &str, value: &Value, range: &RangeInclusive<u64>) -> Result<u64, Fault> {
-    let (low, high) = (*range.start(), *range.end());
-    let number = |why: &str| {
-        Fault::new(code::NUMBER, format!("`{key}` {why}"))
-            .label(format!("a whole number from {low} to {high}"))
-    };
-    match value {
-        Value::Integer(n) => match u64::try_from(*n) {
-            Ok(n) if range.contains(&n) => Ok(n),
-            Ok(n) if n < low => {
-                Err(number(&format!("is below {low}")).fix(format!("{key} = {low}")))
-            }
-            _ if *n < 0 => Err(number("is negative")),
-            _ => Err(number(&format!("is above {high}")).fix(format!("{key} = {high}"))),
-        },
-        Value::Float(text) => Err(number(&format!("is not a whole number: {text}"))),
-        Value::Text(text) if text.parse::<u64>().is_ok() => {
-            Err(wrong_type(key, "a number without quotes", value).fix(format!("{key} = {text}")))
-        }
-        other => Err(wrong_type(key, "a whole number", other)),
-    }
-}
-
-pub(crate) fn wrong_type(key: &str, wanted: &str, found: &Value) -> Fault {
-    let name = if key.starts_with('[') {
-        key.to_owned()
-    } else {
-        format!("`{key}`")
-    };
-    Fault::new(code::TYPE, format!("{name} must be {wanted}"))
-        .label(format!("this is {}", found.kind()))
-}
-
 fn unknown(vocabulary: &Vocabulary, entry: &Entry) -> Fault {
     let (section, key) = (vocabulary.section, entry.key.as_str());
     if let Some(later) = vocabulary.later.iter().find(|later| later.word == key) {
-        return later.fault(&vocabulary.shown(key));
+        return later.fault(&format!("`{}`", vocabulary.shown(key)));
     }
     let fault = match section {
         ROOT => Fault::new(code::UNKNOWN, format!("there is no section {key:?}")),
         _ => Fault::new(code::UNKNOWN, format!("{section} has no setting {key:?}")),
     };
     match nearest(key, vocabulary.known.iter().copied()) {
-        Some(near) => fault
-            .label("did you mean the one below?")
-            .fix(vocabulary.shown(near)),
-        None => fault.label(format!("there are: {}", vocabulary.known.join(", "))),
+        Some(near) => {
+            let near = vocabulary.shown(near);
+            fault.label(format!("did you mean `{near}`?")).fix(near)
+        }
+        None => fault.fix(format!("one of: {}", vocabulary.known.join(", "))),
     }
 }

@@ -74,16 +74,20 @@ pub(super) fn resolve(resolver: &dyn Resolve, origin: Origin) -> Result<Setting<
     let fault = |why: &str| Fault::new(code::REFERENCE, format!("the {kind} {name:?} {why}"));
     let mut text = result.map_err(|why| match why {
         Unresolved::Absent => fault("does not exist").fix("set it before starting"),
-        Unresolved::NotText => fault("is not text in UTF-8"),
-        Unresolved::Other(why) => fault(&format!("cannot be read: {why}")),
+        Unresolved::NotText => fault("is not text in UTF-8").fix("text"),
+        Unresolved::Other(why) => {
+            fault(&format!("cannot be read: {why}")).fix("let this process read it")
+        }
     })?;
     if matches!(origin, Origin::File(_)) && text.ends_with('\n') {
         text.pop();
         text.truncate(text.trim_end_matches('\r').len());
     }
     match text.len() {
-        0 => Err(fault("is empty")),
-        len if len > LONGEST => Err(fault("is longer than 64 KiB")),
+        0 => Err(fault("is empty").fix("give it a value")),
+        len if len > LONGEST => {
+            Err(fault("is longer than 64 KiB").fix("a value that somebody typed"))
+        }
         _ => Ok(Setting::new(text, origin)),
     }
 }

@@ -18,11 +18,16 @@ pub(crate) fn parse(text: &str, findings: &mut Findings<'_>) -> Table {
 }
 
 fn syntax(message: &str) -> Fault {
-    let fault = Fault::new(code::SYNTAX, format!("this is not TOML: {message}"));
-    if message.contains("duplicate key") {
-        return fault.fix("write each setting once; several rules are several [[rule]]");
+    let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
+    let fault = Fault::new(code::SYNTAX, format!("this is not TOML: {what}"));
+    match expected {
+        _ if what.contains("duplicate key") => {
+            fault.fix("write each setting once; several rules are several [[rule]]")
+        }
+        _ if what.contains("must be quoted") => fault.fix("put the text in \"quotes\""),
+        "" | "nothing" => fault.fix("take it out; see https://toml.io"),
+        expected => fault.label("here").fix(format!("{expected} here")),
     }
-    fault
 }
 
 fn convert_table(table: DeTable<'_>) -> Table {

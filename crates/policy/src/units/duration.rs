@@ -64,8 +64,7 @@ pub fn parse_duration(text: &str) -> Result<Span, Fault> {
         .and_then(|count| count.checked_mul(us));
     match span.map(Span::from_micros) {
         Some(Ok(Span::ZERO)) => {
-            Err(Fault::new(code::ZERO, "a duration of 0 is no duration")
-                .label("must be longer than 0"))
+            Err(Fault::new(code::ZERO, "a duration of 0 is no duration").fix("\"1ms\", or longer"))
         }
         Some(Ok(span)) => Ok(span),
         _ => Err(

@@ -93,7 +93,8 @@ pub fn parse_rate(text: &str) -> Result<Pace, Fault> {
         Ok(units) => Ok(Pace { units, per: span }),
         Err(_) => Err(
             Fault::new(code::RATE, format!("the rate {text:?} is too large"))
-                .label("more than 64 bits"),
+                .label("more than 64 bits")
+                .fix("\"1000000/s\", or less"),
         ),
     }
 }

@@ -31,7 +31,10 @@ pub fn parse_size(text: &str) -> Result<u64, Fault> {
         .parse::<u64>()
         .ok()
         .and_then(|count| count.checked_mul(*bytes));
-    size.ok_or_else(|| Fault::new(code::SIZE, format!("the size {text:?} is too large")))
+    size.ok_or_else(|| {
+        Fault::new(code::SIZE, format!("the size {text:?} is too large"))
+            .fix("\"256MiB\", or what the machine has")
+    })
 }
 
 fn unreadable(text: &str) -> Fault {
@@ -87,7 +90,7 @@ mod tests {
             ("MiB", "such as \"256MiB\""),
             ("1Q", "such as \"256MiB\""),
             ("-1MiB", "such as \"256MiB\""),
-            ("17592186044416TiB", ""),
+            ("17592186044416TiB", "\"256MiB\", or what the machine has"),
         ] {
             assert_eq!(parse_size(text).unwrap_err().fix, fix, "{text}");
         }

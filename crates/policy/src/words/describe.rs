@@ -172,7 +172,9 @@ fn scope(matches: &Match) -> String {
         .headers
         .iter()
         .map(|(name, _)| format!("with the right {name}"));
+    let everything = matches.methods.is_empty() && matches.paths.is_empty();
     let words = [
+        (everything && !matches.is_everything()).then(|| "requests".to_owned()),
         any(&matches.methods),
         any(&matches.paths),
         any(&matches.hosts).map(|hosts| format!("on {hosts}")),
@@ -218,22 +220,17 @@ fn interval(terms: &Terms) -> String {
     format!("one per about {}", short(us.into(), (*units).into()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "toml"))]
 mod tests {
     use super::*;
     use crate::raw::NoReferences;
     use crate::{Policy, Source};
 
+    #[allow(clippy::unwrap_used)]
     fn words(settings: &str) -> RuleWords {
         let text = format!("[[rule]]\nname = \"r\"\n{settings}");
-        let loaded = Policy::load(&Source::new("t", text), &NoReferences);
-        RuleWords::of(
-            loaded
-                .unwrap_or_else(|report| panic!("{report}"))
-                .policy
-                .rules()[0]
-                .rule(),
-        )
+        let loaded = Policy::load(&Source::new("t", text), &NoReferences).unwrap();
+        RuleWords::of(loaded.policy.rules()[0].rule())
     }
 
     #[test]

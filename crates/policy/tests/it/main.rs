@@ -1,0 +1,10 @@
+//! One binary for all tests against the public interface.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+mod bad;
+mod common;
+mod evaluate;
+mod good;
+mod keys;
+mod odd;

@@ -1,0 +1,111 @@
+//! Whatever stands in a file, reading it ends with an answer.
+
+use jeton_policy::{Policy, Severity, Source};
+use proptest::prelude::*;
+
+use crate::common::References;
+
+fn read(text: &str) {
+    if let Err(report) = Policy::load(&Source::new("jeton.toml", text), &References::sample()) {
+        assert!(report.errors() > 0);
+        let shown = report.to_string();
+        for found in &report {
+            let warns = found.severity == Severity::Warning;
+            assert!(warns || !found.fix.is_empty(), "no fix:\n{found}");
+            assert!(found.line >= 1 && found.column >= 1 && found.length >= 1);
+            assert!(shown.contains(&format!("{}:{}:{}", found.file, found.line, found.column)));
+        }
+    }
+}
+
+/// Words that get a text past the first checks.
+fn words() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "[[rule]]\n",
+        "[proxy]\n",
+        "[store]\n",
+        "[client_ip]\n",
+        "[answer]\n",
+        "[lists]\n",
+        "[api]\n",
+        "name = ",
+        "key = ",
+        "algorithm = ",
+        "limit = ",
+        "window = ",
+        "rate = ",
+        "burst = ",
+        "match = { ",
+        "path = ",
+        "header = ",
+        "with = ",
+        "replaces = ",
+        "missing = ",
+        "trusted = ",
+        "hops = ",
+        "listen = ",
+        "upstream = ",
+        "exempt = ",
+        "mode = ",
+        "\"api\"",
+        "[\"client-ip\"]",
+        "\"token-bucket\"",
+        "\"sliding-log\"",
+        "\"20/s\"",
+        "\"1m\"",
+        "\"x-forwarded-for\"",
+        "5",
+        "0",
+        "-1",
+        "1.5",
+        "true",
+        "\"deny\"",
+        "{ env = \"SECRET\" }",
+        "{ file = \"x\" }",
+        " }",
+        "[",
+        "]",
+        ", ",
+        "\n",
+        "\"/a/{x..}\"",
+        "\"é\u{202e}\"",
+        "\"\\u0000\"",
+    ]);
+    prop::collection::vec(word, 0..24).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_text(text in "(?s).{0,200}") {
+        read(&text);
+    }
+
+    #[test]
+    fn any_bytes_that_are_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        read(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn any_order_of_words(text in words()) {
+        read(&text);
+    }
+
+    #[test]
+    fn any_value_of_any_setting(
+        key in prop::sample::select(vec![
+            "name", "key", "missing", "algorithm", "limit", "window", "anchor", "rate", "burst",
+            "mode", "replaces", "secret_key", "match", "match.path", "match.host", "match.method",
+            "match.with", "match.header", "match.match_case",
+        ]),
+        value in prop::sample::select(vec![
+            "0", "1", "-1", "1.5", "nan", "inf", "true", "\"\"", "\"x\"", "[]", "[\"x\"]", "{}",
+            "[[]]", "[{}]", "2026-11-30", "{ env = \"SECRET\" }", "\"0/0\"", "\"1/s\"",
+            "9223372036854775807", "\"deny\"", "\"1us\"", "{ x-a = 1 }", "\"path\"", "\"/\"",
+        ]),
+    ) {
+        read(&format!("[[rule]]\n{key} = {value}\n"));
+        read(&format!("[[rule]]\nname = \"a\"\nkey = \"path\"\nalgorithm = \"gcra\"\n{key} = {value}\n"));
+    }
+}
