@@ -1,1 +1,32 @@
 //! Exact rate limiting: in one indivisible step, may this request pass now?
+//!
+//! - [`Limiter`]: one quota, any key.
+//! - [`Gate`]: a policy of several rules over a store, which every door asks.
+//! - [`Clock`]: the only place where time enters.
+//!
+//! It does not know HTTP servers, sockets or files: a request is a set of [`policy::Facts`].
+
+mod answered;
+mod clock;
+mod gate;
+mod limiter;
+mod meters;
+mod named;
+mod tally;
+mod verb;
+
+pub use answered::{Answered, Disposition, RuleDecision};
+pub use clock::Clock;
+pub use gate::{Deciding, Gate};
+pub use jeton_core::{
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Mode, Quota, QuotaError, Rate, Receipt,
+    Span, Store, StoreError, StoreErrorKind, Submitted, When,
+};
+pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
+pub use jeton_policy as policy;
+pub use jeton_wire as wire;
+pub use limiter::{Limiter, LimiterError};
+pub use meters::{Event, RuleOutcome};
+pub use named::ChargeError;
+pub use tally::Tally;
+pub use verb::{NamedCharge, Verb};

@@ -1,0 +1,202 @@
+//! The only place where time enters: every decision below this takes it as an argument.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jeton_core::Micros;
+
+/// Where "now" comes from.
+///
+/// ```
+/// use jeton::{Clock, Micros};
+/// let clock = Clock::fixed(Micros::new(5));
+/// clock.set(Micros::new(7));
+/// assert_eq!(clock.now(), Micros::new(7));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Boot(Arc<Carried>),
+    Tsc(Arc<Tsc>),
+    Virtual(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// The safe default: time since boot, carried to wall time.
+    ///
+    /// It runs on while the machine is suspended and while the process is stopped, and never goes
+    /// back: a wall clock set forward is followed within 10 ms, one set back is not followed.
+    pub fn system() -> Self {
+        Self(Source::Boot(Arc::new(Carried::new(boot_us()))))
+    }
+
+    /// The processor's time-stamp counter, carried to wall time: half the cost of the default.
+    ///
+    /// For machines whose counters agree between cores and run on through sleep; it follows the
+    /// wall clock forward like the default, within 10 ms of its own time. If the counter steps
+    /// back, the clock law of the engine holds: no client pays for it.
+    pub fn tsc() -> Self {
+        Self(Source::Tsc(Arc::new(Tsc::new())))
+    }
+
+    /// A clock that moves by hand only: for simulations and tests.
+    pub fn fixed(at: Micros) -> Self {
+        Self(Source::Virtual(Arc::new(AtomicU64::new(at.get()))))
+    }
+
+    /// Now.
+    #[inline]
+    pub fn now(&self) -> Micros {
+        match &self.0 {
+            Source::Boot(carried) => carried.at(boot_us()),
+            Source::Tsc(tsc) => tsc.now(),
+            Source::Virtual(at) => Micros::new(at.load(Relaxed)),
+        }
+    }
+
+    /// Moves a [`Clock::fixed`] clock, forward or back, for all its clones. Others stay as they
+    /// are; `false` says so.
+    pub fn set(&self, at: Micros) -> bool {
+        match &self.0 {
+            Source::Virtual(now) => {
+                now.store(at.get(), Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::system()
+    }
+}
+
+/// How often a steady clock is held against the wall clock.
+const CHECK_US: u64 = 10_000;
+
+/// A steady clock carried to wall time by an offset that only grows.
+#[derive(Debug)]
+struct Carried {
+    offset_us: AtomicU64,
+    next_check_us: AtomicU64,
+}
+
+impl Carried {
+    fn new(steady_us: u64) -> Self {
+        let offset_us = AtomicU64::new(wall_us().saturating_sub(steady_us));
+        Self {
+            offset_us,
+            next_check_us: AtomicU64::new(steady_us + CHECK_US),
+        }
+    }
+
+    #[inline]
+    fn at(&self, steady_us: u64) -> Micros {
+        if steady_us >= self.next_check_us.load(Relaxed) {
+            self.follow(steady_us, wall_us());
+        }
+        Micros::new(steady_us + self.offset_us.load(Relaxed))
+    }
+
+    #[cold]
+    fn follow(&self, steady_us: u64, wall_us: u64) {
+        self.next_check_us.store(steady_us + CHECK_US, Relaxed);
+        self.offset_us
+            .fetch_max(wall_us.saturating_sub(steady_us), Relaxed);
+    }
+}
+
+#[derive(Debug)]
+struct Tsc {
+    clock: quanta::Clock,
+    start: u64,
+    carried: Carried,
+}
+
+impl Tsc {
+    fn new() -> Self {
+        let clock = quanta::Clock::new();
+        let start = clock.raw();
+        Self {
+            clock,
+            start,
+            carried: Carried::new(0),
+        }
+    }
+
+    #[inline]
+    fn now(&self) -> Micros {
+        self.carried
+            .at(self.clock.delta_as_nanos(self.start, self.clock.raw()) / 1_000)
+    }
+}
+
+/// Microseconds since boot, sleep included.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
+fn boot_us() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let (secs, nanos) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
+    secs * 1_000_000 + nanos / 1_000
+}
+
+/// Microseconds of a steady clock. Where it stands still during sleep, the wall clock tells.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
+fn boot_us() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Microseconds of the wall clock since the Unix epoch; 0 before it.
+#[allow(clippy::disallowed_methods)] // this is the one place
+fn wall_us() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clocks_agree_with_the_wall() {
+        for clock in [Clock::system(), Clock::tsc()] {
+            let apart = clock.now().get().abs_diff(wall_us());
+            assert!(apart < 1_000_000, "{clock:?} is {apart} us off");
+        }
+    }
+
+    #[test]
+    fn a_wall_clock_set_forward_is_followed_and_one_set_back_is_not() {
+        let carried = Carried {
+            offset_us: AtomicU64::new(1_000),
+            next_check_us: AtomicU64::new(u64::MAX),
+        };
+        assert_eq!(carried.at(50).get(), 1_050);
+        carried.follow(60, 9_060);
+        carried.next_check_us.store(u64::MAX, Relaxed);
+        assert_eq!(carried.at(60).get(), 9_060);
+        carried.follow(70, 100);
+        carried.next_check_us.store(u64::MAX, Relaxed);
+        assert_eq!(carried.at(70).get(), 9_070);
+    }
+
+    #[test]
+    fn clones_of_a_fixed_clock_move_together() {
+        let clock = Clock::fixed(Micros::ZERO);
+        let other = clock.clone();
+        assert!(clock.set(Micros::new(9)));
+        assert_eq!(other.now(), Micros::new(9));
+        assert!(!Clock::system().set(Micros::ZERO));
+    }
+}

@@ -1,0 +1,189 @@
+//! One quota over any key, in this process.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use jeton_core::{Act, Answers, Cost, Decision, Op, Plan, Quota, QuotaError, Receipt, RuleId};
+use jeton_memory::{Settings, SettingsError, Table};
+use jeton_policy::{Fault, parse_rate};
+use smallvec::SmallVec;
+
+use crate::Clock;
+
+/// Limits each key to one quota. Clones share all counters.
+///
+/// ```
+/// use jeton::{Fit, Limiter};
+///
+/// let limiter = Limiter::bucket("5/s", 20)?;
+/// match limiter.take("alice").fit {
+///     Fit::Denied { retry_after } => println!("wait {} us", retry_after.as_micros()),
+///     _ => println!("go on"),
+/// }
+/// # Ok::<(), jeton::LimiterError>(())
+/// ```
+#[derive(Clone)]
+pub struct Limiter {
+    quota: Quota,
+    table: Arc<Table>,
+    clock: Clock,
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("quota", &self.quota)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The one rule of a limiter's table.
+const RULE: RuleId = RuleId::new(0);
+
+impl Limiter {
+    /// `burst` units at once, refilled at `rate`: `"5/s"`, `"700/min"`, `"1/1500ms"`.
+    ///
+    /// # Errors
+    /// [`LimiterError`] names what does not fit and the fix.
+    pub fn bucket(rate: &str, burst: u64) -> Result<Self, LimiterError> {
+        let rate = parse_rate(rate).map_err(LimiterError::Rate)?.rate()?;
+        Self::new(Quota::bucket(rate, burst)?)
+    }
+
+    /// `quota` for each of up to a million keys, by [`Clock::system`].
+    ///
+    /// # Errors
+    /// [`LimiterError::Table`] if the system gives no random seed.
+    pub fn new(quota: Quota) -> Result<Self, LimiterError> {
+        Self::with(quota, &Settings::default(), Clock::system())
+    }
+
+    /// `quota` for each key, within the bounds of `settings`, by `clock`.
+    ///
+    /// # Errors
+    /// [`LimiterError::Table`] if no table can be made within those bounds.
+    pub fn with(quota: Quota, settings: &Settings, clock: Clock) -> Result<Self, LimiterError> {
+        let table = Arc::new(Table::new(settings)?);
+        Ok(Self {
+            quota,
+            table,
+            clock,
+        })
+    }
+
+    /// Takes one unit if it fits.
+    pub fn take(&self, key: &(impl Hash + ?Sized)) -> Decision {
+        self.take_units(key, Cost::ONE)
+    }
+
+    /// Takes `cost` units if they fit, all or none.
+    pub fn take_units(&self, key: &(impl Hash + ?Sized), cost: Cost) -> Decision {
+        self.table
+            .take(RULE, &bytes_of(key), &self.quota, cost, self.clock.now())
+    }
+
+    /// Answers as [`Limiter::take_units`] would, shows the present state, and changes nothing.
+    pub fn check(&self, key: &(impl Hash + ?Sized), cost: Cost) -> Decision {
+        self.act(key, Act::Peek { cost })
+    }
+
+    /// Turns a charge into what it has really cost: less is given back as far as it still counts,
+    /// more is charged now and may go into debt, by one limit at the most.
+    pub fn settle(&self, key: &(impl Hash + ?Sized), receipt: Receipt, actual: Cost) -> Decision {
+        self.act(key, Act::Settle { receipt, actual })
+    }
+
+    /// Gives units back without a receipt: never above a fresh state.
+    pub fn refund(&self, key: &(impl Hash + ?Sized), units: Cost) -> Decision {
+        self.act(key, Act::Give { units })
+    }
+
+    /// Forgets what a key has used.
+    pub fn reset(&self, key: &(impl Hash + ?Sized)) -> Decision {
+        self.act(key, Act::Reset)
+    }
+
+    /// The quota of each key.
+    pub const fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
+    /// The table of states, for its figures.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    fn act(&self, key: &(impl Hash + ?Sized), act: Act) -> Decision {
+        let key = bytes_of(key);
+        let op = Op::new(RULE, &key, &self.quota, act);
+        let mut answers = Answers::new();
+        self.table
+            .decide(Plan::one(&op), self.clock.now(), &mut (), &mut answers);
+        match answers.plan(0) {
+            (_, [decision, ..]) => *decision,
+            // The table always answers; should it ever not, a fresh state speaks.
+            _ => {
+                self.quota
+                    .decide(jeton_core::View::ABSENT, &act, self.clock.now())
+                    .decision
+            }
+        }
+    }
+}
+
+/// What a key hands to its hasher, whole: keys that are not equal are told apart by all of it.
+fn bytes_of(key: &(impl Hash + ?Sized)) -> SmallVec<[u8; 64]> {
+    let mut bytes = Collector(SmallVec::new());
+    key.hash(&mut bytes);
+    bytes.0
+}
+
+struct Collector(SmallVec<[u8; 64]>);
+
+impl Hasher for Collector {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Nobody asks: the table hashes.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+/// Why a limiter cannot be made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LimiterError {
+    /// The text is not a rate.
+    Rate(Fault),
+    /// The quota cannot be held exactly.
+    Quota(QuotaError),
+    /// The table cannot be made.
+    Table(SettingsError),
+}
+
+impl fmt::Display for LimiterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(fault) => write!(f, "{}; try {}", fault.what, fault.fix),
+            Self::Quota(error) => error.fmt(f),
+            Self::Table(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LimiterError {}
+
+impl From<QuotaError> for LimiterError {
+    fn from(error: QuotaError) -> Self {
+        Self::Quota(error)
+    }
+}
+
+impl From<SettingsError> for LimiterError {
+    fn from(error: SettingsError) -> Self {
+        Self::Table(error)
+    }
+}

@@ -1,0 +1,130 @@
+//! What has been decided, in numbers that only grow. No name here comes from a client.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use jeton_core::{Decision, Fit, Mode, StoreErrorKind};
+
+/// How one rule's part in a decision ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuleOutcome {
+    /// It allowed, the request passed, and it was charged.
+    Allowed,
+    /// It denied.
+    Denied,
+    /// It would have allowed, but another rule denied: nothing was charged.
+    Withheld,
+    /// It would have denied, but has no vote.
+    ShadowDenied,
+}
+
+impl RuleOutcome {
+    /// Every outcome, in the order of their counters.
+    pub const ALL: [Self; 4] = [
+        Self::Allowed,
+        Self::Denied,
+        Self::Withheld,
+        Self::ShadowDenied,
+    ];
+
+    /// The word in metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Withheld => "withheld",
+            Self::ShadowDenied => "shadow_denied",
+        }
+    }
+
+    /// How `decision` of a rule in `mode` ended in a request that passed or did not.
+    pub const fn of(decision: &Decision, mode: Mode, passed: bool) -> Self {
+        match (decision.fit, mode) {
+            (Fit::Denied { .. } | Fit::Impossible, Mode::Enforce) => Self::Denied,
+            (Fit::Denied { .. } | Fit::Impossible, Mode::Shadow) => Self::ShadowDenied,
+            _ if passed => Self::Allowed,
+            _ => Self::Withheld,
+        }
+    }
+}
+
+/// The counters of one rule, in a cache line of their own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct RuleMeter([AtomicU64; 4]);
+
+impl RuleMeter {
+    #[inline]
+    pub(crate) fn count(&self, outcome: RuleOutcome) {
+        if let Some(counter) = self.0.get(outcome as usize) {
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn get(&self, outcome: RuleOutcome) -> u64 {
+        self.0
+            .get(outcome as usize)
+            .map_or(0, |counter| counter.load(Relaxed))
+    }
+}
+
+/// What happened beside the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A request that no rule matched.
+    Unmatched,
+    /// An address on the `exempt` list.
+    Exempt,
+    /// An address on the `block` list.
+    Blocked,
+    /// A request refused by a word: `limit = "deny"` or `missing = "deny"`.
+    Refused,
+    /// A request that only rules with `limit = "unlimited"` spoke of.
+    Unlimited,
+    /// A verdict given without a store's decision.
+    Degraded,
+    /// A request that more rules apply to than one step can hold.
+    TooManyRules,
+}
+
+/// Counters of everything but rules.
+#[derive(Debug, Default)]
+pub(crate) struct EventMeters([AtomicU64; 7]);
+
+impl EventMeters {
+    #[inline]
+    pub(crate) fn count(&self, event: Event) {
+        if let Some(counter) = self.0.get(event as usize) {
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn get(&self, event: Event) -> u64 {
+        self.0
+            .get(event as usize)
+            .map_or(0, |counter| counter.load(Relaxed))
+    }
+}
+
+/// Every word for a store's failure.
+pub(crate) const STORE_ERRORS: [&str; 7] = [
+    "timeout",
+    "unavailable",
+    "bad_answer",
+    "bad_state",
+    "refused",
+    "unsupported",
+    "other",
+];
+
+/// The word in metrics for a store's failure.
+pub(crate) const fn store_error_reason(kind: StoreErrorKind) -> &'static str {
+    match kind {
+        StoreErrorKind::Timeout => "timeout",
+        StoreErrorKind::Unavailable => "unavailable",
+        StoreErrorKind::BadAnswer => "bad_answer",
+        StoreErrorKind::BadState => "bad_state",
+        StoreErrorKind::Refused => "refused",
+        StoreErrorKind::Unsupported => "unsupported",
+        _ => "other",
+    }
+}

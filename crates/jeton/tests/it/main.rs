@@ -1,0 +1,7 @@
+//! Gate and limiter as their users meet them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // tests state what must hold
+
+mod gate;
+mod limiter;
+mod outage;
+mod support;
