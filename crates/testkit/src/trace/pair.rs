@@ -19,6 +19,8 @@ struct World {
     receipts: HashMap<usize, Receipt>,
     /// From when on the state may be forgotten; `None` when there is none.
     fresh_us: Option<u64>,
+    /// What the subject may have but does not see, and from when on it may be forgotten.
+    overlooked: Option<(Model, Option<u64>)>,
 }
 
 impl World {
@@ -44,6 +46,7 @@ impl World {
             _ => true,
         };
         if written {
+            self.overlooked = None;
             self.fresh_us = self.model.fresh_at_us(&event.quota, event.now_us);
         }
         if let Some(receipt) = answer.receipt {
@@ -62,6 +65,28 @@ impl World {
     fn forget(&mut self) {
         self.model.forget();
         self.fresh_us = None;
+    }
+
+    /// The same world in which the subject does not see its state for the time of one event.
+    fn overlooking(&self) -> Self {
+        let mut blind = self.clone();
+        blind.forget();
+        blind.overlooked = Some((self.model.clone(), self.fresh_us));
+        blind
+    }
+
+    /// A state that was not seen is gone once something else has been written; until then it may
+    /// be seen again by a clock that has gone back.
+    fn after_overlooking(mut self) -> Vec<Self> {
+        let Some((model, fresh_us)) = self.overlooked.take() else {
+            return vec![self];
+        };
+        let seen_again = Self {
+            model,
+            fresh_us,
+            ..self.clone()
+        };
+        vec![self, seen_again]
     }
 }
 
@@ -107,7 +132,10 @@ impl<S: Subject> Pair<S> {
         let Some(&(_, answer)) = said.first() else {
             return Step::Differs(first, Some(told));
         };
-        for (world, _) in said {
+        let possible = said
+            .into_iter()
+            .flat_map(|(world, _)| world.after_overlooking());
+        for world in possible {
             if !self.worlds.contains(&world) {
                 self.worlds.push(world);
             }
@@ -132,10 +160,8 @@ impl<S: Subject> Pair<S> {
             }
             Memory::Unknown => {
                 let fresh = self.worlds.iter().filter(|world| world.may_forget(event));
-                let mut forgetful: Vec<World> = fresh.cloned().collect();
-                forgetful.iter_mut().for_each(World::forget);
-                forgetful.retain(|world| !self.worlds.contains(world));
-                self.worlds.append(&mut forgetful);
+                let overlooking: Vec<World> = fresh.map(World::overlooking).collect();
+                self.worlds.extend(overlooking);
             }
         }
         false
