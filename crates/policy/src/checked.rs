@@ -69,8 +69,8 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
         lists: addresses::lists(cx, &root),
     };
     sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
-    let drafts = rules(cx, &root);
-    across::check(cx, &drafts);
+    let (drafts, broken) = rules(cx, &root);
+    across::check(cx, &drafts, &broken);
     warnings::warn(cx, &root, &settings, &drafts);
     if cx.findings.has_errors() {
         return None;
@@ -81,18 +81,34 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
     ))
 }
 
-/// Every `[[rule]]` that could be read.
-fn rules(cx: &mut Context<'_>, root: &Section<'_>) -> Vec<Draft> {
-    let Some(Item { value, mark }) = root.item("rule") else {
-        return Vec::new();
-    };
-    let Value::List(items) = value else {
-        let fault = Fault::new(code::TYPE, "a rule stands in double brackets").fix("[[rule]]");
-        let _: Option<()> = cx.error(*mark, fault);
-        return Vec::new();
-    };
-    items
-        .iter()
-        .filter_map(|item| rule::rule(cx, item))
-        .collect()
+/// Every `[[rule]]` that could be read, and the names of those that could not.
+fn rules<'t>(cx: &mut Context<'_>, root: &Section<'t>) -> (Vec<Draft>, Vec<&'t str>) {
+    let (mut drafts, mut broken) = (Vec::new(), Vec::new());
+    match root.item("rule").map(|item| (&item.value, item.mark)) {
+        None => {}
+        Some((Value::List(items), _)) => {
+            for item in items {
+                match rule::rule(cx, item) {
+                    Some(draft) => drafts.push(draft),
+                    None => broken.extend(name_of(item)),
+                }
+            }
+        }
+        Some((_, mark)) => {
+            let fault = Fault::new(code::TYPE, "a rule stands in double brackets").fix("[[rule]]");
+            let _: Option<()> = cx.error(mark, fault);
+        }
+    }
+    (drafts, broken)
+}
+
+/// What a rule is called that has other mistakes.
+fn name_of(item: &Item) -> Option<&str> {
+    match &item.value {
+        Value::Table(table) => match &table.get("name")?.value {
+            Value::Text(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -22,7 +22,9 @@ pub struct Rule {
     pub allowance: Allowance,
     /// Whether it has a vote.
     pub mode: Mode,
-    /// Names of rules that do not apply when this one matches.
+    /// Names of rules that do not apply when this one matches. A rule that denies by word is not
+    /// replaced, a rule in shadow replaces only rules in shadow, and a rule that was skipped for
+    /// a missing key part replaces nothing.
     pub replaces: Vec<String>,
     /// `true` if keys must be shown as a fingerprint only: `secret_key = true`, or a key that
     /// holds a credential by its nature (`header:authorization`, `cookie:…`).
@@ -32,21 +34,23 @@ pub struct Rule {
 /// What a request gets whose key has a part missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
-    /// One counter that all such requests share.
+    /// One counter that all such requests share (those that lack the same parts and have the same
+    /// values of the others).
     #[default]
     Share,
     /// The rule does not apply.
     Skip,
-    /// A refusal: 403.
+    /// A refusal: 403. CORS preflights share a counter instead, for browsers leave credentials out.
     Deny,
 }
 
 /// What a rule allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// Everything: `limit = "unlimited"`.
+    /// Everything, as far as this rule goes: `limit = "unlimited"`. Other rules still apply, unless
+    /// this one replaces them.
     Unlimited,
-    /// Nothing: `limit = "deny"`.
+    /// Nothing, whatever other rules say: `limit = "deny"`.
     Deny,
     /// As much as a quota does.
     Quota(Terms),

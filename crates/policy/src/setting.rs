@@ -50,9 +50,12 @@ impl<T> Setting<T> {
         &self.origin
     }
 
-    /// `true` if the value may appear in output.
-    pub const fn is_shown(&self) -> bool {
-        matches!(self.origin, Origin::Literal)
+    /// The value itself, if it may appear in output.
+    pub fn into_shown(self) -> Option<T> {
+        match self.origin {
+            Origin::Literal => Some(self.value),
+            Origin::Env(_) | Origin::File(_) => None,
+        }
     }
 }
 

@@ -20,7 +20,11 @@ impl Source {
     /// assert_eq!(source.name(), "jeton.toml");
     /// ```
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        let text = text.into();
+        let mut text = text.into();
+        if text.starts_with('\u{feff}') {
+            // Some editors begin a file with a byte order mark, which no column counts.
+            text.remove(0);
+        }
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0)
             .chain(ends.map(|(at, _)| at + 1))

@@ -7,10 +7,11 @@ use crate::diagnostic::{Fault, code, nearest};
 use crate::raw::Context;
 use crate::rule::Allowance;
 
-pub(super) fn check(cx: &mut Context<'_>, drafts: &[Draft]) {
+/// `broken` names the rules that have other mistakes.
+pub(super) fn check(cx: &mut Context<'_>, drafts: &[Draft], broken: &[&str]) {
     names_are_unique(cx, drafts);
     for draft in drafts {
-        replaces_is_possible(cx, drafts, draft);
+        replaces_is_possible(cx, drafts, broken, draft);
     }
     no_cycles(cx, drafts);
     one_plan_holds_them(cx, drafts);
@@ -32,7 +33,7 @@ fn names_are_unique(cx: &mut Context<'_>, drafts: &[Draft]) {
     }
 }
 
-fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
+fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], broken: &[&str], draft: &Draft) {
     let own = &draft.rule.name;
     for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
         let fault = |what: String| Fault::new(code::REPLACES, what);
@@ -45,6 +46,7 @@ fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
             ))
             .fix(format!("a narrower `match` for {name:?}"))),
             Some(_) => Ok(()),
+            None if broken.contains(&name.as_str()) => Ok(()),
             None => {
                 let fault = fault(format!("there is no rule named {name:?}"));
                 let names = drafts.iter().map(|draft| draft.rule.name.as_str());

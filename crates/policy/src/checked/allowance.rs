@@ -43,11 +43,14 @@ enum Limit {
 
 pub(super) fn allowance(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Allowance> {
     let written = read(cx, section);
-    if let Some(Limit::Word(word)) = written.limit {
+    if is_word(section) {
         const WHY: &str = "and a word for `limit` exclude each other";
         section.refuse(cx, "rate", WHY, "leave it out");
         section.refuse(cx, "burst", WHY, "leave it out");
-        return Some(word);
+        return match written.limit {
+            Some(Limit::Word(word)) => Some(word),
+            _ => None,
+        };
     }
     section.require(cx, "algorithm", "algorithm = \"token-bucket\"");
     let (terms, place) = match written.algorithm {
@@ -99,36 +102,30 @@ fn value<T: Copy>(spotted: Option<Spotted<crate::Setting<T>>>) -> Option<T> {
 }
 
 fn limit(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Limit> {
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    match &section.item("limit")?.value {
-        Value::Text(text) if text.is_empty() || !number(text) => {
-            let words = [
-                ("unlimited", Limit::Word(Allowance::Unlimited)),
-                ("deny", Limit::Word(Allowance::Deny)),
-            ];
-            section
-                .parsed(cx, "limit", |text| word(text, &words))
-                .map(|word| *word.value.get())
-        }
-        Value::Table(_) => section
-            .parsed(cx, "limit", |text| {
-                word(
-                    text,
-                    &[
-                        ("unlimited", Limit::Word(Allowance::Unlimited)),
-                        ("deny", Limit::Word(Allowance::Deny)),
-                    ],
-                )
-            })
-            .map(|word| *word.value.get()),
-        _ => section
-            .count(cx, "limit", 1..=MAX_LIMIT.into(), || zero("a limit of 0"))
-            .map(|count| Limit::Units(count.value)),
+    if is_word(section) {
+        return value(section.parsed(cx, "limit", word));
+    }
+    let zero = || zero("a limit of 0");
+    let count = section.count(cx, "limit", 1..=MAX_LIMIT.into(), zero)?;
+    Some(Limit::Units(count.value))
+}
+
+/// Whether `limit` is meant as a word, be it spelt right or not.
+pub(super) fn is_word(section: &Section<'_>) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match section.item("limit").map(|item| &item.value) {
+        Some(Value::Text(text)) => !is_number(text),
+        Some(Value::Table(_)) => true,
+        _ => false,
     }
 }
 
-fn word(text: &str, words: &[(&str, Limit)]) -> Result<Limit, Fault> {
-    raw::word("limit", text, words, &[])
+fn word(text: &str) -> Result<Limit, Fault> {
+    let words = [
+        ("unlimited", Limit::Word(Allowance::Unlimited)),
+        ("deny", Limit::Word(Allowance::Deny)),
+    ];
+    raw::word("limit", text, &words, &[])
         .map_err(|fault| fault.label("a number, \"unlimited\" or \"deny\""))
 }
 

@@ -9,10 +9,8 @@ use super::{Draft, Marks};
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::matching::Match;
-use crate::raw::{self, Context, Item, Section, Spotted, Vocabulary};
-use crate::rule::{Allowance, Missing, Rule};
-use crate::setting::Setting;
-use crate::source::Mark;
+use crate::raw::{self, Context, Item, Section, Vocabulary};
+use crate::rule::{Missing, Rule};
 
 const RULE: Vocabulary = Vocabulary {
     section: "[[rule]]",
@@ -43,24 +41,23 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
     let name = name(cx, &section);
     let matches = matches(cx, &section);
     let allowance = allowance(cx, &section);
-    let key = key(cx, &section, allowance.as_ref(), matches.as_ref());
+    let key = key(cx, &section, matches.as_ref());
     let missing = missing(cx, &section, key.as_deref());
     let mode = mode(cx, &section);
-    let replaces = section.each(cx, "replaces", |name| Ok(name.to_owned()));
+    let replaces = section.each_shown(cx, "replaces", |name| Ok(name.to_owned()));
     let secret_key = secret_key(cx, &section, key.as_deref());
 
-    let (replaces, places) = names(replaces);
+    let replaces = replaces.unwrap_or_default().into_iter();
+    let (replaces, places) = replaces.map(|name| (name.value, name.mark)).unzip();
+    let burst = if section.has("burst") {
+        "burst"
+    } else {
+        "rate"
+    };
     let marks = Marks {
         name: section.mark_of("name"),
         algorithm: allowance::value_mark(&section, "algorithm"),
-        burst: allowance::value_mark(
-            &section,
-            if section.has("burst") {
-                "burst"
-            } else {
-                "rate"
-            },
-        ),
+        burst: allowance::value_mark(&section, burst),
         limit: allowance::value_mark(&section, "limit"),
         key: allowance::value_mark(&section, "key"),
         replaces: places,
@@ -81,7 +78,7 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
 /// A name stands in header fields, metrics and logs.
 fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
     section.require(cx, "name", "name = \"everyone\"");
-    let name = section.parsed(cx, "name", |name| {
+    let name = section.parsed_shown(cx, "name", |name| {
         if is_policy_name(name) {
             return Ok(name.to_owned());
         }
@@ -94,23 +91,15 @@ fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
             _ => fault.label("it has another character"),
         })
     })?;
-    if !name.value.is_shown() {
-        let fault = Fault::new(code::NAME, "the name of a rule is shown everywhere");
-        return cx.error(
-            name.mark,
-            fault.label("so it cannot be a secret").fix("write it out"),
-        );
-    }
-    Some(name.value.get().clone())
+    Some(name.value)
 }
 
 fn key(
     cx: &mut Context<'_>,
     section: &Section<'_>,
-    allowance: Option<&Allowance>,
     matches: Option<&Match>,
 ) -> Option<Vec<KeyPart>> {
-    if !section.has("key") && matches!(allowance, Some(Allowance::Unlimited | Allowance::Deny)) {
+    if !section.has("key") && allowance::is_word(section) {
         return Some(Vec::new());
     }
     section.require(cx, "key", "key = [\"client-ip\"]");
@@ -132,13 +121,8 @@ pub(super) fn key_parts_of(
     section: &Section<'_>,
     key: &str,
 ) -> Option<Vec<KeyPart>> {
-    let parts = section.each(cx, key, KeyPart::parse)?;
-    Some(
-        parts
-            .into_iter()
-            .map(|part| part.value.get().clone())
-            .collect(),
-    )
+    let parts = section.each_shown(cx, key, KeyPart::parse)?;
+    Some(parts.into_iter().map(|part| part.value).collect())
 }
 
 /// Reads key parts of a command-line flag.
@@ -213,12 +197,4 @@ fn secret_key(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart
         }
         (flag, credential) => flag.unwrap_or(false) || credential.is_some(),
     }
-}
-
-fn names(spotted: Option<Vec<Spotted<Setting<String>>>>) -> (Vec<String>, Vec<Mark>) {
-    let spotted = spotted.unwrap_or_default();
-    spotted
-        .into_iter()
-        .map(|name| (name.value.get().clone(), name.mark))
-        .unzip()
 }

@@ -27,6 +27,7 @@ struct Slot {
     rule: usize,
     key: Range<usize>,
     complete: bool,
+    replaced: bool,
 }
 
 /// What is to happen with a request.
@@ -249,27 +250,24 @@ impl Policy {
     /// Takes out the rules that a matching one replaces. A rule in shadow has no vote, so it
     /// replaces only rules in shadow; a replaced rule still replaces others.
     fn drop_replaced(&self, slots: &mut Vec<Slot>) {
-        let may = |by: &CompiledRule, rule: &CompiledRule| {
-            by.mode() == Mode::Enforce || rule.mode() == Mode::Shadow
-        };
-        let replaced = |slots: &[Slot], index: usize| {
-            self.rules().get(index).is_some_and(|rule| {
-                slots
-                    .iter()
-                    .filter_map(|slot| self.of(slot))
-                    .any(|by| by.replaces.contains(&index) && may(by, rule))
-            })
-        };
-        let matched = |slot: &Slot| self.of(slot).is_some_and(|rule| !rule.replaces.is_empty());
-        if !slots.iter().any(matched) {
-            return;
+        for by in 0..slots.len() {
+            let Some(rule) = slots.get(by).and_then(|slot| self.of(slot)) else {
+                continue;
+            };
+            let lifted = |slot: &Slot| {
+                let has_vote = self
+                    .of(slot)
+                    .is_some_and(|other| other.mode() == Mode::Enforce);
+                rule.replaces.contains(&slot.rule) && !(rule.mode() == Mode::Shadow && has_vote)
+            };
+            if rule.replaces.is_empty() {
+                continue;
+            }
+            for slot in slots.iter_mut() {
+                slot.replaced |= lifted(slot);
+            }
         }
-        let keep: Vec<bool> = slots
-            .iter()
-            .map(|slot| !replaced(slots, slot.rule))
-            .collect();
-        let mut keep = keep.into_iter();
-        slots.retain(|_| keep.next().unwrap_or(true));
+        slots.retain(|slot| !slot.replaced);
     }
 
     fn charge<'a>(
@@ -311,6 +309,7 @@ impl CompiledRule {
             rule: index,
             key: start..keys.len(),
             complete,
+            replaced: false,
         })
     }
 }

@@ -74,6 +74,24 @@ pub(super) fn parsed<T>(
     })
 }
 
+/// Names and parts of keys stand in headers, metrics and messages: they cannot be secrets.
+pub(super) fn shown<T>(
+    cx: &mut Context<'_>,
+    key: &str,
+    spotted: Spotted<Setting<T>>,
+) -> Option<Spotted<T>> {
+    let mark = spotted.mark;
+    match spotted.value.into_shown() {
+        Some(value) => Some(Spotted { value, mark }),
+        None => cx.error(
+            mark,
+            Fault::new(code::REFERENCE, format!("`{key}` is shown everywhere"))
+                .label("so it cannot be a secret")
+                .fix("write it out"),
+        ),
+    }
+}
+
 /// The meaning of a word, or which words there are.
 pub(crate) fn word<T: Copy>(
     key: &str,

@@ -222,6 +222,28 @@ impl<'t> Section<'t> {
                 .map(|text| read::parsed(cx, key, &text, parse)),
         )
     }
+
+    /// Like [`Section::each`], for words that are shown: they cannot stand elsewhere.
+    pub(crate) fn each_shown<T>(
+        &self,
+        cx: &mut Context<'_>,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, Fault>,
+    ) -> Option<Vec<Spotted<T>>> {
+        let all = self.each(cx, key, parse)?;
+        collect(all.into_iter().map(|one| read::shown(cx, key, one)))
+    }
+
+    /// Like [`Section::parsed`], for a word that is shown.
+    pub(crate) fn parsed_shown<T>(
+        &self,
+        cx: &mut Context<'_>,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<Spotted<T>> {
+        let one = self.parsed(cx, key, parse)?;
+        read::shown(cx, key, one)
+    }
 }
 
 /// All, or `None` after every one of them was looked at.

@@ -369,6 +369,24 @@ fn more_rules_than_one_step_can_hold_are_no_decision() {
 }
 
 #[test]
+fn a_warm_evaluation_does_not_allocate() {
+    let policy = load(&[
+        rule("wide", ""),
+        rule("narrow", "replaces = [\"wide\"]\nmatch = { path = \"/a/{x..}\", host = \"api.example\" }"),
+        format!("[[rule]]\nname = \"key\"\nkey = [\"header:authorization\", \"path\", \"query:q\", \"cookie:c\"]\n{LOG}"),
+    ]
+    .concat());
+    let request = Request::get("/a/b?q=%41")
+        .header("authorization", "Bearer x")
+        .header("cookie", "c=1");
+    let mut buffers = Buffers::default();
+    let mut evaluate = || policy.evaluate(&request, &mut buffers).charges().count();
+    assert_eq!(evaluate(), 2);
+    let counted = allocation_counter::measure(|| assert_eq!(evaluate(), 2));
+    assert_eq!(counted.count_total, 0);
+}
+
+#[test]
 fn buffers_are_used_again_without_a_trace_of_the_last_request() {
     let policy = load(&[rule("a", "match = { path = \"/a\" }"), rule("b", "")].concat());
     let mut buffers = Buffers::default();

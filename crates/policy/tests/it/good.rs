@@ -199,12 +199,42 @@ fn what_is_read_elsewhere_never_appears() {
         let report = refused(&format!("[[rule]]\n{key} = {{ env = \"SECRET\" }}\n"));
         assert!(!report.to_string().contains(SECRET), "{report}");
     }
+    let rule = "[[rule]]\nname = \"a\"\nkey = \"client-ip\"\nlimit = \"deny\"\n";
+    for more in [
+        "replaces = { env = \"SECRET\" }",
+        "match = { with = { env = \"SECRET\" } }",
+    ] {
+        let report = refused(&format!("{rule}{more}\n"));
+        assert!(!report.to_string().contains(SECRET), "{report}");
+    }
     for key in ["method", "path", "host", "with"] {
         let report = refused(&format!(
             "[[rule]]\nmatch = {{ {key} = {{ env = \"SECRET\" }} }}\n"
         ));
         assert!(!report.to_string().contains(SECRET), "{report}");
     }
+}
+
+#[test]
+fn a_rule_with_a_mistake_is_still_a_rule_to_others() {
+    let report = refused(
+        "[[rule]]\nname = \"a\"\nkey = \"ip\"\nlimit = \"unlimited\"\n\
+         [[rule]]\nname = \"b\"\nlimit = \"unlimited\"\nreplaces = \"a\"\n",
+    );
+    assert_eq!(report.errors(), 1, "{report}");
+}
+
+#[test]
+fn a_file_of_any_editor_is_read() {
+    let text = "\u{feff}[[rule]]\r\nname = \"a\"\r\nlimit = \"dney\"\r\n";
+    let report = refused(text);
+    let found = report.iter().next().unwrap();
+    assert_eq!(
+        (found.code.id(), found.line, found.column),
+        ("E009", 3, 9),
+        "{report}"
+    );
+    assert_eq!(found.excerpt, "limit = \"dney\"");
 }
 
 #[test]
