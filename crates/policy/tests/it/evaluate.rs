@@ -157,6 +157,25 @@ fn f55_lists_come_before_rules_and_block_before_exempt() {
 }
 
 #[test]
+fn f55_probes_of_the_service_are_exempted_by_path() {
+    let probes = "[[rule]]\nname = \"probes\"\nlimit = \"unlimited\"\nreplaces = \"all\"\n\
+                  match = { method = \"GET\", path = [\"/healthz\", \"/ready\"] }\n";
+    let policy = load(&(rule("all", "") + probes));
+    for path in ["/healthz", "//healthz/", "/READY?verbose"] {
+        let said = ask(&policy, &Request::get(path));
+        assert_eq!(
+            said,
+            Said {
+                verdict: Verdict::Charges,
+                charged: vec![],
+                unmatched: false
+            }
+        );
+    }
+    assert_eq!(charged(&policy, &Request::new("POST", "/healthz")), ["all"]);
+}
+
+#[test]
 fn f20_deny_comes_before_replaces_and_unlimited_lifts_only_its_own_rule() {
     let policy = load(&[
         rule("all", ""),

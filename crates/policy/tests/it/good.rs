@@ -107,6 +107,39 @@ fn the_table_reads_like_the_manual() {
     );
 }
 
+/// The client that a policy with this `[client_ip]` finds behind a proxy at 10.0.0.1.
+fn client(settings: &str, lines: &[&str]) -> Option<String> {
+    let policy = load(&format!("[client_ip]\n{settings}\n"));
+    let finder = &policy.settings().client_ip.finder;
+    let client = finder.find(
+        "10.0.0.1".parse().ok(),
+        lines.iter().map(|line| line.as_bytes()),
+    );
+    client.address.map(|address| address.to_string())
+}
+
+#[test]
+fn f37_f38_the_client_is_the_one_that_trusted_proxies_saw() {
+    for settings in [
+        "hops = 1",
+        "trusted = [\"10.0.0.0/8\"]",
+        "trusted = \"10.0.0.1\"",
+    ] {
+        let settings = format!("header = \"X-Forwarded-For\"\n{settings}");
+        for i in 1..=10 {
+            let line = format!("6.6.6.{i}, 203.0.113.9:5123");
+            assert_eq!(client(&settings, &[&line]).as_deref(), Some("203.0.113.9"));
+        }
+        assert_eq!(client(&settings, &["unknown"]), None);
+    }
+    for settings in ["", "header = \"none\"", "ipv6_prefix = 56"] {
+        assert_eq!(
+            client(settings, &["203.0.113.9"]).as_deref(),
+            Some("10.0.0.1")
+        );
+    }
+}
+
 #[test]
 fn f50_without_burst_a_bucket_holds_the_units_of_one_period() {
     for (rate, burst) in [
