@@ -82,7 +82,7 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
 }
 
 /// Every `[[rule]]` that could be read, and the names of those that could not.
-fn rules<'t>(cx: &mut Context<'_>, root: &Section<'t>) -> (Vec<Draft>, Vec<&'t str>) {
+fn rules<'t>(cx: &mut Context<'_>, root: &Section<'t>) -> (Vec<Draft>, Vec<(&'t str, Mark)>) {
     let (mut drafts, mut broken) = (Vec::new(), Vec::new());
     match root.item("rule").map(|item| (&item.value, item.mark)) {
         None => {}
@@ -102,13 +102,14 @@ fn rules<'t>(cx: &mut Context<'_>, root: &Section<'t>) -> (Vec<Draft>, Vec<&'t s
     (drafts, broken)
 }
 
-/// What a rule is called that has other mistakes.
-fn name_of(item: &Item) -> Option<&str> {
-    match &item.value {
-        Value::Table(table) => match &table.get("name")?.value {
-            Value::Text(name) => Some(name),
-            _ => None,
-        },
+/// What a rule is called that has other mistakes, and where.
+fn name_of(item: &Item) -> Option<(&str, Mark)> {
+    let Value::Table(table) = &item.value else {
+        return None;
+    };
+    let entry = table.entries.iter().find(|entry| entry.key == "name")?;
+    match &entry.item.value {
+        Value::Text(name) => Some((name, entry.key_mark)),
         _ => None,
     }
 }

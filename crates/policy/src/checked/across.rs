@@ -6,10 +6,14 @@ use super::Draft;
 use crate::diagnostic::{Fault, code, nearest};
 use crate::raw::Context;
 use crate::rule::Allowance;
+use crate::source::Mark;
+
+/// A rule's name, and where it stands.
+type Named<'a> = (&'a str, Mark);
 
 /// `broken` names the rules that have other mistakes.
-pub(super) fn check(cx: &mut Context<'_>, drafts: &[Draft], broken: &[&str]) {
-    names_are_unique(cx, drafts);
+pub(super) fn check(cx: &mut Context<'_>, drafts: &[Draft], broken: &[Named<'_>]) {
+    names_are_unique(cx, drafts, broken);
     for draft in drafts {
         replaces_is_possible(cx, drafts, broken, draft);
     }
@@ -21,19 +25,28 @@ fn find<'d>(drafts: &'d [Draft], name: &str) -> Option<&'d Draft> {
     drafts.iter().find(|draft| draft.rule.name == name)
 }
 
-fn names_are_unique(cx: &mut Context<'_>, drafts: &[Draft]) {
-    for (at, draft) in drafts.iter().enumerate() {
-        let name = &draft.rule.name;
-        if drafts[..at].iter().any(|other| other.rule.name == *name) {
+fn names_are_unique(cx: &mut Context<'_>, drafts: &[Draft], broken: &[Named<'_>]) {
+    let sound = drafts
+        .iter()
+        .map(|draft| (draft.rule.name.as_str(), draft.marks.name));
+    let mut all: Vec<Named<'_>> = sound.chain(broken.iter().copied()).collect();
+    all.sort_by_key(|(_, mark)| *mark);
+    for (at, (name, mark)) in all.iter().enumerate() {
+        if all[..at].iter().any(|(other, _)| other == name) {
             let fault = Fault::new(code::DUPLICATE, format!("two rules are named {name:?}"))
                 .label("one rule, one name, one counter")
                 .fix(format!("name = {:?}", format!("{name}-2")));
-            let _: Option<()> = cx.error(draft.marks.name, fault);
+            let _: Option<()> = cx.error(*mark, fault);
         }
     }
 }
 
-fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], broken: &[&str], draft: &Draft) {
+fn replaces_is_possible(
+    cx: &mut Context<'_>,
+    drafts: &[Draft],
+    broken: &[Named<'_>],
+    draft: &Draft,
+) {
     let own = &draft.rule.name;
     for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
         let fault = |what: String| Fault::new(code::REPLACES, what);
@@ -46,7 +59,7 @@ fn replaces_is_possible(cx: &mut Context<'_>, drafts: &[Draft], broken: &[&str],
             ))
             .fix(format!("a narrower `match` for {name:?}"))),
             Some(_) => Ok(()),
-            None if broken.contains(&name.as_str()) => Ok(()),
+            None if broken.iter().any(|(other, _)| other == name) => Ok(()),
             None => {
                 let fault = fault(format!("there is no rule named {name:?}"));
                 let names = drafts.iter().map(|draft| draft.rule.name.as_str());

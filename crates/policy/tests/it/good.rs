@@ -249,6 +249,33 @@ fn what_is_read_elsewhere_never_appears() {
 }
 
 #[test]
+fn all_mistakes_of_a_file_are_told_at_once() {
+    let report = refused(include_str!("many.toml"));
+    let found: Vec<(usize, &str)> = report
+        .iter()
+        .map(|found| (found.line, found.code.id()))
+        .collect();
+    let expected = [
+        (2, "E013"),
+        (3, "E014"),
+        (6, "E003"),
+        (7, "E003"),
+        (10, "E026"),
+        (14, "E023"),
+        (14, "E021"),
+        (15, "E020"),
+        (16, "E009"),
+        (17, "E006"),
+        (18, "E010"),
+        (21, "E017"),
+        (24, "E012"),
+        (25, "E002"),
+    ];
+    assert_eq!(found, expected, "{report}");
+    assert!(report.to_string().ends_with("\n14 errors, 0 warnings"));
+}
+
+#[test]
 fn a_rule_with_a_mistake_is_still_a_rule_to_others() {
     let report = refused(
         "[[rule]]\nname = \"a\"\nkey = \"ip\"\nlimit = \"unlimited\"\n\
