@@ -54,6 +54,12 @@ impl Budget {
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
+    /// Whether less than an eighth is left.
+    pub(crate) fn is_short(&self) -> bool {
+        let short = |used: u64, most: u64, few| used.saturating_add(most / 8 + few) > most;
+        short(self.keys(), self.max_keys, 16) || short(self.bytes(), self.max_bytes, 0)
+    }
+
     /// Whether a key is left, without taking it.
     pub(crate) fn has_key(&self) -> bool {
         self.keys() < self.max_keys

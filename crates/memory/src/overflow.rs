@@ -3,10 +3,10 @@
 //! Under [`Overflow::Share`](crate::Overflow::Share) all such keys of one region share one cell for
 //! each rule and quota. That errs towards denying only:
 //!
-//! - Buckets and fixed windows share a state under the quota itself: all keys together get what
-//!   one may have.
-//! - Logs and counters share a sliding counter of half the limit (rounded down), which lets fewer
-//!   than one limit pass in any window.
+//! - Buckets and windows of the epoch share a state under the quota itself: all keys together get
+//!   what one may have.
+//! - Logs, counters and windows that a key's own first charge opens share a sliding counter of half
+//!   the limit (rounded down), which lets fewer than one limit pass in any window.
 //! - A key that finds room later starts from what its shared cell still counts, as if all of it
 //!   were its own and had been charged now. Quotas that differ have cells of their own, since the
 //!   units one owes must not come back at another's rate; a key whose quota changes while it has no
@@ -15,7 +15,7 @@
 //! What cannot be told by such a cell is answered by a wait of a second, after which the client may
 //! find room: no true wait is known.
 
-use jeton_core::{Act, Cell, Cost, Edit, MAX_COUNTER_LIMIT, Micros, Quota, View};
+use jeton_core::{Act, Cell, Cost, Edit, Kind, MAX_COUNTER_LIMIT, Micros, Quota, View};
 
 use crate::Place;
 use crate::slot::Slot;
@@ -97,13 +97,13 @@ impl Shared {
 
 /// The quota of the cell that keys under `quota` share; none if nothing is left to share.
 pub(crate) fn shared_quota(quota: &Quota) -> Option<Quota> {
-    match quota {
-        Quota::Bucket(_) | Quota::FixedWindow(_) => Some(*quota),
-        Quota::SlidingCounter(_) | Quota::SlidingLog(_) => {
+    match quota.kind() {
+        Kind::Bucket | Kind::FixedEpoch => Some(*quota),
+        Kind::FixedFirst | Kind::Counter | Kind::Log => {
             let half = (quota.limit() / 2).min(MAX_COUNTER_LIMIT);
             Quota::sliding_counter(u64::from(half), quota.window()?).ok()
         }
-        Quota::Block => None,
+        Kind::Block => None,
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn inherit(quota: &Quota, shared: &Quota, cell: Cell, now: Micros) ->
         cell: Some(cell),
         tail: &[],
     };
-    if shared.kind() == quota.kind() && shared == quota {
+    if shared == quota {
         // Give nothing: the state as it stands at now.
         let act = Act::Give { units: Cost::ZERO };
         return quota.decide(view, &act, now).edit;

@@ -62,9 +62,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
                 continue;
             }
             numbers[held] = numbers[i];
-            let mut region = self.table.lock(numbers[i]);
-            region.visit(self.now, &self.table.budget);
-            self.regions[held] = Some(region);
+            self.regions[held] = Some(self.table.visit(numbers[i], self.now));
             held += 1;
         }
         for seat in self.seats.iter_mut().take(self.taken) {

@@ -12,8 +12,9 @@ use crate::overflow::Shared;
 use crate::slot::Slot;
 use crate::tail::Tails;
 
-/// At how many slots an insert looks for a dead one when keys or bytes are short, once for each.
-pub(crate) const SEARCH: usize = 16;
+/// At how many slots an insert looks for dead states, here and in another region, when the table is
+/// nearly full, and once more when it is full.
+pub(crate) const SEARCH: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Region {
@@ -140,7 +141,7 @@ impl Region {
         if let Some(at) = self.slots.dead(place.hash, now) {
             self.bury(at, budget);
         }
-        if !budget.take_key() && (self.clean(SEARCH, now, budget) == 0 || !budget.take_key()) {
+        if !budget.take_key() {
             return None;
         }
         let mut at = self.make_room(place.hash, now, budget);

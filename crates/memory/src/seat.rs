@@ -6,7 +6,7 @@ use jeton_core::{Act, Cost, Edit, Fit, Kind, Micros, OnDeny, Op, Quota, RuleId, 
 use crate::budget::Budget;
 use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, opens};
 use crate::overflow::{inherit, shared_quota};
-use crate::region::Region;
+use crate::region::{Region, SEARCH};
 use crate::{Journal, Overflow, Place, Table};
 
 /// One op's place.
@@ -112,13 +112,25 @@ impl Table {
         if !opens(op.quota, &op.act, now) {
             return self.seat_look(region, op, place, now);
         }
+        // What is over is found while there is still room, for soon there may be none.
+        if self.budget.is_short() {
+            self.clean(region, now);
+        }
         let claimed = region.claim(place, now, &self.budget)
-            || (self.clean_elsewhere(now) && region.claim(place, now, &self.budget));
+            || (self.clean(region, now) && region.claim(place, now, &self.budget));
         if claimed {
             self.start_from_shared(region, op, place, now, journal);
             return Fate::Own;
         }
         self.overflow(region, op, now)
+    }
+
+    /// Looks for dead states here and in another region; whether it buried any.
+    #[cold]
+    fn clean(&self, region: &mut Region, now: Micros) -> bool {
+        let here = region.clean(SEARCH, now, &self.budget);
+        let there = self.elsewhere(|other| other.clean(SEARCH, now, &self.budget));
+        here + there.unwrap_or(0) > 0
     }
 
     /// A log that may need `more` entries. Without memory for them it still takes what replaces
@@ -132,13 +144,10 @@ impl Table {
         more: usize,
     ) -> Fate {
         let budget = &self.budget;
-        let freed = |region: &mut Region| {
-            let here = region.clean(crate::region::SEARCH, now, budget) > 0;
-            self.clean_elsewhere(now) || here
-        };
-        if region.reserve(place, more, budget)
-            || (freed(region) && region.reserve(place, more, budget))
-        {
+        if region.reserve(place, more, budget) {
+            return Fate::Own;
+        }
+        if self.clean(region, now) && region.reserve(place, more, budget) {
             return Fate::Own;
         }
         let outcome = op.quota.decide(region.view(place, now), &op.act, now);

@@ -12,7 +12,7 @@ use jeton_core::{
 use crate::budget::Budget;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
-use crate::region::{Region, SEARCH};
+use crate::region::Region;
 use crate::seat::Seat;
 use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Stats};
 
@@ -55,7 +55,7 @@ pub struct Table {
     pub(crate) overflow: Overflow,
     pub(crate) budget: Budget,
     regions: Box<[Padded]>,
-    /// Which region is cleaned next for one that finds nothing dead in itself.
+    /// Which region is next to be tidied up from another.
     hand: AtomicUsize,
 }
 
@@ -95,8 +95,7 @@ impl Table {
     ) -> Decision {
         let op = Op::take(rule, key, quota, cost);
         let place = self.seed.place(&op);
-        let mut region = self.lock(self.region_of(place));
-        region.visit(now, &self.budget);
+        let mut region = self.visit(self.region_of(place), now);
         let seat = Seat {
             place,
             region: 0,
@@ -141,8 +140,7 @@ impl Table {
             kind: state.kind,
             hash,
         };
-        let mut region = self.lock(self.region_of(place));
-        region.visit(now, &self.budget);
+        let mut region = self.visit(self.region_of(place), now);
         region.erase(place, &self.budget);
         if state.until <= now {
             return true;
@@ -197,18 +195,27 @@ impl Table {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for dead states in some other region, if it happens to be free; whether it buried any.
-    /// It never waits, and so can be called with regions locked.
+    /// Locks a region for an operation, which carries a share of the upkeep.
+    #[inline]
+    pub(crate) fn visit(&self, number: usize, now: Micros) -> MutexGuard<'_, Region> {
+        let mut region = self.lock(number);
+        if region.visit(now, &self.budget) {
+            self.elsewhere(|other| other.tidy(now, &self.budget));
+        }
+        region
+    }
+
+    /// Works on the next other region, if nobody else does. It never waits, and so can be called
+    /// with regions locked.
     #[cold]
-    pub(crate) fn clean_elsewhere(&self, now: Micros) -> bool {
+    pub(crate) fn elsewhere<T>(&self, work: impl FnOnce(&mut Region) -> T) -> Option<T> {
         let number = self.hand.fetch_add(1, Relaxed) & (self.regions.len() - 1);
         let Padded(mutex) = &self.regions[number];
-        let mut region = match mutex.try_lock() {
-            Ok(region) => region,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        region.clean(SEARCH, now, &self.budget) > 0
+        match mutex.try_lock() {
+            Ok(mut region) => Some(work(&mut region)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(work(&mut poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 

@@ -45,6 +45,9 @@ impl Bench {
         let (region, budget) = (&mut self.region, &self.budget);
         region.visit(NOW, budget);
         let known = region.find(place).is_some_and(|slot| slot.is_alive(NOW));
+        if !known && budget.is_short() {
+            region.clean(SEARCH, NOW, budget);
+        }
         if !known && !region.claim(place, NOW, budget) {
             return false;
         }

@@ -6,8 +6,9 @@
 //! each operation moves a stride of the old one, and searches look at both until the old one is
 //! empty.
 //!
-//! A decision moves and cleans at most 64 slots in all, but for one case: an array that fills up
-//! while the one before it is still being moved, which takes more inserts than moves.
+//! A decision on one key moves and cleans at most 64 slots: three strides, one tidying and four
+//! searches. The exception is an array that fills up while the one before it is still being moved,
+//! which takes more inserts than operations.
 
 use jeton_core::Micros;
 
@@ -16,25 +17,45 @@ use crate::array::{Array, bytes_of};
 use crate::budget::Budget;
 use crate::slot::Slot;
 
-/// How many slots one operation moves.
-const STRIDE: usize = 32;
-/// An operation in so many cleans a few slots besides.
+/// How many slots are moved at a time. A region that has just grown is moved when it has a sixth
+/// more keys, and is full again when it has a quarter more.
+const STRIDE: usize = 8;
+/// An operation in so many tidies up here, and one in so many elsewhere.
 const TIDY_EVERY: u32 = 64;
-/// So few.
-const TIDY: usize = 16;
+/// How many slots are cleaned then.
+const TIDY: usize = 8;
 /// The smallest array.
 const LEAST_SLOTS: usize = 8;
 
 impl Region {
-    /// The share of the upkeep that this operation carries.
+    /// The share of the upkeep that an operation carries; whether it is to tidy another region up.
     #[inline]
-    pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) {
+    pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) -> bool {
         if self.old.len() > 0 {
             self.move_some(STRIDE, now, budget);
         }
         self.visits = self.visits.wrapping_add(1);
         if self.visits.is_multiple_of(TIDY_EVERY) {
             self.tidy(now, budget);
+        }
+        self.visits % TIDY_EVERY == TIDY_EVERY / 2
+    }
+
+    /// Cleans a little, and gives memory back that is no longer used.
+    pub(crate) fn tidy(&mut self, now: Micros, budget: &Budget) {
+        self.clean(TIDY, now, budget);
+        if self
+            .shared
+            .as_ref()
+            .is_some_and(|shared| shared.is_idle(now))
+        {
+            self.shared = None;
+        }
+        if self.old.len() > 0 {
+            self.move_some(STRIDE, now, budget);
+        } else if self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len() {
+            // Without room for the smaller array the larger one stays: nothing is lost.
+            self.replace(self.keys, now, budget);
         }
     }
 
@@ -105,22 +126,6 @@ impl Region {
             }
         }
         buried
-    }
-
-    fn tidy(&mut self, now: Micros, budget: &Budget) {
-        self.clean(TIDY, now, budget);
-        if self
-            .shared
-            .as_ref()
-            .is_some_and(|shared| shared.is_idle(now))
-        {
-            self.shared = None;
-        }
-        let idle = self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len();
-        if idle && self.old.len() == 0 {
-            // Without room for the smaller array the larger one stays: nothing is lost.
-            self.replace(self.keys, now, budget);
-        }
     }
 
     /// Whether cleaning for an insert would bury anything.

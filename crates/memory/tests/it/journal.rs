@@ -1,0 +1,122 @@
+//! What a journal hears is enough to fill another table.
+
+use std::collections::HashMap;
+
+use jeton_core::codec::{self, Stored};
+use jeton_core::{Act, Answers, Cost, Micros, Op, Plan, RuleId, TailEdit, View};
+use jeton_memory::{Journal, Overflow, Place, Seed, Settings, Table};
+
+use crate::{Random, SECOND, bucket, counter, first, fixed, log};
+
+#[derive(Default)]
+struct Kept {
+    states: HashMap<u64, Stored>,
+    erased: usize,
+}
+
+impl Journal for Kept {
+    fn wrote(&mut self, place: Place, after: View<'_>, until: Micros, tail: &TailEdit) {
+        // The difference leads from the state before to the one after.
+        let before = self.states.remove(&place.hash);
+        let mut entries = before.map(|state| state.tail).unwrap_or_default();
+        tail.apply(&mut entries);
+        assert_eq!(entries, after.tail, "{place:?}");
+        let mut bytes = Vec::new();
+        let cell = after.cell.expect("what was written is there");
+        codec::encode(place.kind, until, &cell, after.tail, &mut bytes);
+        self.states
+            .insert(place.hash, codec::decode(&bytes).unwrap());
+    }
+
+    fn erased(&mut self, place: Place) {
+        self.erased += 1;
+        self.states.remove(&place.hash);
+    }
+}
+
+fn new_table() -> Table {
+    Table::new(&Settings {
+        max_keys: 10_000,
+        max_memory_bytes: 4 << 20,
+        overflow: Overflow::Share,
+        seed: Some(Seed::new([9; 16])),
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_table_filled_from_a_journal_answers_the_same() {
+    let quotas = [
+        bucket(7, SECOND, 50),
+        fixed(40, SECOND),
+        first(40, SECOND),
+        counter(40, SECOND),
+        log(40, SECOND),
+    ];
+    let (table, mut kept) = (new_table(), Kept::default());
+    let mut random = Random(3);
+    let mut answers = Answers::new();
+    let name = |n: u64| n.to_le_bytes();
+    for step in 0..50_000 {
+        let key = name(random.below(100));
+        let quota = random.pick(&quotas);
+        let act = match random.below(20) {
+            0 => Act::Reset,
+            1 => Act::Give {
+                units: Cost::new(random.below(5)),
+            },
+            _ => Act::Take {
+                cost: Cost::new(random.below(5)),
+            },
+        };
+        let op = Op::new(RuleId::new(1), &key, quota, act);
+        answers.clear();
+        table.decide(
+            Plan::one(&op),
+            Micros::new(step * 100),
+            &mut kept,
+            &mut answers,
+        );
+    }
+    assert!(kept.erased > 1_000);
+    let now = Micros::new(50_000 * 100);
+    let other = new_table();
+    for (&hash, state) in &kept.states {
+        assert!(other.restore(hash, state, now));
+    }
+    let mut used = 0;
+    for n in 0..100 {
+        for quota in &quotas {
+            for cost in [Cost::ZERO, Cost::new(20), Cost::new(40), Cost::ONE] {
+                let one = |table: &Table| table.take(RuleId::new(1), &name(n), quota, cost, now);
+                let decision = one(&table);
+                assert_eq!(decision, one(&other));
+                used += u64::from(decision.remaining < 40);
+            }
+        }
+    }
+    assert!(used > 500);
+}
+
+#[test]
+fn what_is_over_is_not_restored_and_what_does_not_fit_is_said() {
+    let table = Table::new(&Settings {
+        max_keys: 2,
+        ..Settings::default()
+    })
+    .unwrap();
+    let state = |until| Stored {
+        kind: jeton_core::Kind::Bucket,
+        until: Micros::new(until),
+        cell: jeton_core::Cell::default(),
+        tail: Vec::new(),
+    };
+    let now = Micros::new(100);
+    assert!(table.restore(1, &state(100), now));
+    assert_eq!(table.stats().keys, 0);
+    assert!(table.restore(1, &state(200), now));
+    assert!(table.restore(1, &state(300), now));
+    assert!(table.restore(2, &state(300), now));
+    assert!(!table.restore(3, &state(300), now));
+    assert_eq!(table.stats().keys, 2);
+}

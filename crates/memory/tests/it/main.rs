@@ -1,0 +1,84 @@
+//! The table from outside, apart from the store laws.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests stand outside of `#[test]`
+
+mod differential;
+mod expiry;
+mod journal;
+mod overflow;
+mod settings;
+mod threads;
+
+use jeton_core::{Anchor, Cost, Decision, Fit, Micros, Quota, Rate, RuleId, Span};
+use jeton_memory::{Overflow, Seed, Settings, Table};
+
+/// The same numbers every time (Steele, Lea and Flood's `SplitMix64`).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[usize::try_from(self.below(from.len() as u64)).unwrap()]
+    }
+}
+
+const SECOND: u64 = 1_000_000;
+
+fn span(us: u64) -> Span {
+    Span::from_micros(us).unwrap()
+}
+
+fn bucket(units: u64, us: u64, burst: u64) -> Quota {
+    Quota::bucket(Rate::new(units, span(us)).unwrap(), burst).unwrap()
+}
+
+fn fixed(limit: u64, us: u64) -> Quota {
+    Quota::fixed_window(limit, span(us), Anchor::Epoch).unwrap()
+}
+
+fn first(limit: u64, us: u64) -> Quota {
+    Quota::fixed_window(limit, span(us), Anchor::FirstRequest).unwrap()
+}
+
+fn counter(limit: u64, us: u64) -> Quota {
+    Quota::sliding_counter(limit, span(us)).unwrap()
+}
+
+fn log(limit: u64, us: u64) -> Quota {
+    Quota::sliding_log(limit, span(us)).unwrap()
+}
+
+fn table(max_keys: u64, max_memory_bytes: u64, overflow: Overflow) -> Table {
+    Table::new(&Settings {
+        max_keys,
+        max_memory_bytes,
+        overflow,
+        seed: Some(Seed::new([7; 16])),
+    })
+    .unwrap()
+}
+
+fn take(table: &Table, key: &str, quota: &Quota, us: u64) -> Decision {
+    table.take(
+        RuleId::new(1),
+        key.as_bytes(),
+        quota,
+        Cost::ONE,
+        Micros::new(us),
+    )
+}
+
+fn allowed(decision: &Decision) -> bool {
+    decision.fit == Fit::Allowed
+}
