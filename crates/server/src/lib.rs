@@ -2,10 +2,22 @@
 //!
 //! - [`proxy`]: the HTTP reverse proxy, which asks an [`Admission`](proxy::Admission) about every
 //!   request and streams what passes to one upstream.
+//! - [`door`]: that question, put to the gate, and its answer in the words of HTTP.
+//! - [`engine`]: events in, lines out, for traces and calls alike.
+//! - [`api`]: the HTTP decision API.
+//! - [`metrics`]: what `/metrics` tells.
+//! - [`run`]: everything a policy names, started, served and drained.
+//! - [`cli`]: the commands.
 //!
 //! Nothing depends on this crate. It must not know how a limit is computed or where its state
 //! lives: a door hands facts to the gate and carries the answer back.
 
 #![forbid(unsafe_code)]
 
+pub mod api;
+pub mod cli;
+pub mod door;
+pub mod engine;
+pub mod metrics;
 pub mod proxy;
+pub mod run;

@@ -1,8 +1,10 @@
 //! The command line: names, flags, help with examples.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use jeton::policy::parse_duration;
 
 /// Exact rate limiting in front of any HTTP service.
 #[derive(Debug, Parser)]
@@ -11,16 +13,19 @@ use clap::{Args, Parser, Subcommand};
   jeton demo                                              see it work, nothing needed beside it
   jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
   jeton check --config jeton.toml                         every mistake at once, each rule in words
-  jeton serve --config jeton.toml")]
-pub struct Cli {
+  jeton serve --config jeton.toml
+
+Exit status: 0 done, 1 failed (the message says what to do), 2 wrong command line.
+JETON_LOG sets what is logged: off, error, warn, info (default), debug, trace. NO_COLOR=1: no colour.")]
+pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(super) command: Command,
 }
 
 /// What `jeton` can do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// An example service behind the proxy, with honest clients and one spammer.
     Demo(Demo),
     /// Protect a service without a file.
@@ -35,12 +40,15 @@ pub enum Command {
 
 /// `jeton demo`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  jeton demo --for 10s        while it runs: curl -i the printed address")]
-pub struct Demo {
-    /// How long the clients send, for example 10s or 1m.
-    #[arg(long = "for", value_name = "DURATION", default_value = "10s")]
-    pub lasting: String,
+#[command(after_help = "Examples:
+  jeton demo --for 10s
+  jeton demo                  until Ctrl-C; meanwhile: curl -i the printed address
+
+Exit status: 0 if no honest client was refused, 1 otherwise.")]
+pub(super) struct Demo {
+    /// How long the clients send, for example 10s or 1m; until Ctrl-C if absent.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(super) lasting: Option<Duration>,
 }
 
 /// `jeton proxy`.
@@ -52,25 +60,25 @@ pub struct Demo {
 
 --limit N/P is a token bucket of N that fills at N per P: at most N at once, and up to 2N in the first P.
 --strict is a sliding log: never more than N in any P, at the price of memory that follows use.")]
-pub struct Proxy {
+pub(super) struct Proxy {
     /// The service to protect.
     #[arg(long, value_name = "URL")]
-    pub upstream: String,
+    pub(super) upstream: String,
     /// How much each client may do: N/unit (100/min) or N/duration (3/2s).
     #[arg(long, value_name = "RATE")]
-    pub limit: String,
+    pub(super) limit: String,
     /// Units at once from a full state, instead of N of the limit.
     #[arg(long, value_name = "N", conflicts_with = "strict")]
-    pub burst: Option<u64>,
+    pub(super) burst: Option<u64>,
     /// Never more than N in any period, wherever it begins (sliding log).
     #[arg(long)]
-    pub strict: bool,
+    pub(super) strict: bool,
     /// Whose counter: client-ip, global, header:NAME, cookie:NAME …; repeat it for several parts.
     #[arg(long, value_name = "PART", default_value = "client-ip")]
-    pub key: Vec<String>,
-    /// Where clients connect: address:port, or unix:/path.
+    pub(super) key: Vec<String>,
+    /// Where clients connect: `address:port`, or `unix:/path`.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    pub listen: String,
+    pub(super) listen: String,
 }
 
 /// `jeton serve`.
@@ -79,11 +87,12 @@ pub struct Proxy {
   jeton serve
   jeton serve --config /etc/jeton/jeton.toml
 
-SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0.")]
-pub struct Serve {
+SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0; once more: stop at
+once, exit 1. SIGHUP: reloading comes with a later version; until then it is logged and ignored.")]
+pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
-    pub config: PathBuf,
+    pub(super) config: PathBuf,
 }
 
 /// `jeton check`.
@@ -93,13 +102,13 @@ pub struct Serve {
   jeton check --config jeton.toml --json | jq .
 
 Exit status: 0 if the policy can be loaded (warnings allowed), 1 if not.")]
-pub struct Check {
+pub(super) struct Check {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
-    pub config: PathBuf,
+    pub(super) config: PathBuf,
     /// One JSON document on standard output instead of text.
     #[arg(long)]
-    pub json: bool,
+    pub(super) json: bool,
 }
 
 /// `jeton simulate`.
@@ -109,15 +118,32 @@ pub struct Check {
                 '{\"at_us\":1000000,\"rule\":\"api\",\"key\":\"alice\"}' | jeton simulate --config jeton.toml
 
 A line in is one event: {\"at_us\", \"op\": take|check|refund|reset, \"rule\" + \"key\" + \"cost\", or \"charges\", or \"request\"}.
-A line out is its answer, in the same order. A bad line stops the run with its number, exit 1.")]
-pub struct Simulate {
+A line out is its answer, in the same order. A bad line stops the run with its number, exit 1; empty lines
+are passed over. Time is the trace's own: at_us in microseconds since the Unix epoch, also backwards.")]
+pub(super) struct Simulate {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
-    pub config: PathBuf,
+    pub(super) config: PathBuf,
     /// The trace, a JSON event per line; standard input if absent.
     #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
+    pub(super) trace: Option<PathBuf>,
     /// A summary per rule instead of a line per event.
     #[arg(long)]
-    pub summary: bool,
+    pub(super) summary: bool,
+}
+
+/// A duration as policies write it.
+fn duration(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).map_err(|fault| fault.to_string())?;
+    Ok(Duration::from_micros(span.as_micros()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
 }

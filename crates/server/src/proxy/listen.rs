@@ -79,6 +79,11 @@ impl BindError {
     pub fn address(&self) -> &Address {
         &self.address
     }
+
+    /// Whether somebody else listens there.
+    pub fn is_in_use(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AddrInUse
+    }
 }
 
 impl fmt::Display for BindError {
@@ -111,7 +116,7 @@ impl std::error::Error for BindError {
     }
 }
 
-pub(super) enum Listener {
+pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
@@ -120,7 +125,7 @@ pub(super) enum Listener {
 }
 
 /// Removes the socket's file when the listener goes.
-pub(super) struct SocketFile(PathBuf);
+pub(crate) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
@@ -131,7 +136,7 @@ impl Drop for SocketFile {
 }
 
 /// Opens the listener; gives it with the address it got.
-pub(super) fn open(address: &Address) -> Result<(Listener, Address), BindError> {
+pub(crate) fn open(address: &Address) -> Result<(Listener, Address), BindError> {
     let opened = match address {
         Address::Tcp(address) => open_tcp(*address),
         Address::Unix(path) => open_unix(path),

@@ -57,5 +57,6 @@ mod vet;
 
 pub use admission::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
 pub use listen::{Address, AddressError, BindError};
+pub(crate) use listen::{Listener, open};
 pub use serve::{Bound, bind};
 pub use settings::{Limits, Settings, Timeouts, Upstream, UpstreamError};

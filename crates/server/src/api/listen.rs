@@ -1,0 +1,120 @@
+//! The API's listener: bounded connections, bounded waits, a drain that ends.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::Api;
+use crate::proxy::{Address, BindError, Listener, open};
+
+/// Connections served at once; more wait in the listen queue.
+const CONNECTIONS: u32 = 1024;
+
+/// How long a head may take, or a connection stay unused.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+
+/// How long calls in flight may take to end when the API is told to stop.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// Pause after a failed accept: out of file descriptors, most likely.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// An API that listens but does not accept yet.
+pub struct Bound {
+    listener: Listener,
+    address: Address,
+}
+
+/// Opens the API's listener, within a tokio runtime.
+///
+/// # Errors
+/// If the address is in use, forbidden or not of this machine; the error says what to do.
+pub fn bind(address: &Address) -> Result<Bound, BindError> {
+    let (listener, address) = open(address)?;
+    Ok(Bound { listener, address })
+}
+
+impl Bound {
+    /// The address, with the port the system chose where 0 was asked for.
+    pub const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Serves calls until `shutdown` completes and those in flight are answered.
+    pub async fn serve(self, api: Api, shutdown: impl Future<Output = ()>) {
+        let Self { listener, address } = self;
+        let loopback_only = matches!(address, Address::Tcp(tcp) if tcp.ip().is_loopback());
+        let router = api.router(loopback_only);
+        let room = Arc::new(Semaphore::new(CONNECTIONS as usize));
+        let (stop, stopped) = watch::channel(false);
+        tokio::select! {
+            () = accept_all(&listener, &router, &room, &stopped) => {}
+            () = shutdown => {}
+        }
+        drop(listener);
+        stop.send_replace(true);
+        let drained = tokio::time::timeout(DRAIN_TIME, room.acquire_many(CONNECTIONS));
+        if drained.await.is_err() {
+            tracing::warn!("calls to the API still in flight are cut off");
+        }
+    }
+}
+
+async fn accept_all(
+    listener: &Listener,
+    router: &Router,
+    room: &Arc<Semaphore>,
+    stopped: &watch::Receiver<bool>,
+) {
+    while let Ok(room) = Arc::clone(room).acquire_owned().await {
+        let (router, stopped) = (router.clone(), stopped.clone());
+        let accepted = match listener {
+            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                tokio::spawn(connection(stream, router, stopped, room));
+            }),
+            Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
+                tokio::spawn(connection(stream, router, stopped, room));
+            }),
+        };
+        if let Err(error) = accepted {
+            tracing::warn!(%error, "a connection to the API was not accepted");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
+    }
+}
+
+async fn connection<S>(
+    stream: S,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+    room: OwnedSemaphorePermit,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    let service = TowerToHyperService::new(router);
+    let serving = http.serve_connection(TokioIo::new(stream), service);
+    let mut serving = std::pin::pin!(serving);
+    let ended = tokio::select! {
+        ended = serving.as_mut() => Some(ended),
+        () = async { drop(stopped.wait_for(|stopped| *stopped).await) } => None,
+    };
+    let ended = if let Some(ended) = ended {
+        ended
+    } else {
+        serving.as_mut().graceful_shutdown();
+        serving.await
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection to the API broke off");
+    }
+    drop(room);
+}

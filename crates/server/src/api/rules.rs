@@ -1,0 +1,147 @@
+//! `GET /v1/rules`: the policy in force, in numbers and in words.
+
+use axum::extract::State;
+use axum::response::Response;
+use jeton::policy::{Allowance, CompiledRule, RuleWords, Terms};
+use jeton::{Anchor, Span};
+use serde::Serialize;
+
+use super::{Api, answer};
+use crate::engine::mode_word;
+
+#[derive(Serialize)]
+struct Rules<'a> {
+    generation: u64,
+    rules: Vec<RuleEntry<'a>>,
+}
+
+pub(super) async fn rules(State(api): State<Api>) -> Response {
+    let policy = api.0.gate.policy();
+    let rules = policy.rules().iter().map(RuleEntry::of).collect();
+    answer::json(&Rules {
+        generation: api.0.metrics.generation(),
+        rules,
+    })
+}
+
+/// One rule in numbers and in words. Values of header fields that it matches are left out: they
+/// may be what a client proves itself by.
+#[derive(Serialize)]
+pub(crate) struct RuleEntry<'a> {
+    name: &'a str,
+    mode: &'static str,
+    key: Vec<String>,
+    #[serde(flatten)]
+    quota: Numbers,
+    /// What it allows, to whom.
+    meaning: String,
+    /// Which requests it speaks of; empty if of all.
+    scope: String,
+    /// The worst case for one key.
+    worst_case: WorstCase,
+}
+
+#[derive(Serialize)]
+struct WorstCase {
+    /// In a sentence, over the rule's own span; empty for a word.
+    at_most: String,
+    /// How units come back to a bucket; empty for everything else.
+    interval: String,
+    any_second: Option<u64>,
+    any_minute: Option<u64>,
+}
+
+/// The quota as it was written; spans in microseconds, exactly.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Numbers {
+    Word {
+        limit: &'static str,
+    },
+    Window {
+        algorithm: &'static str,
+        limit: u64,
+        window_us: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        anchor: Option<&'static str>,
+    },
+    Bucket {
+        /// `gcra` is another name for it.
+        algorithm: &'static str,
+        rate_units: u64,
+        rate_per_us: u64,
+        burst: u64,
+    },
+}
+
+impl<'a> RuleEntry<'a> {
+    pub(crate) fn of(rule: &'a CompiledRule) -> Self {
+        let RuleWords {
+            meaning,
+            scope,
+            at_most,
+            interval,
+            any_second,
+            any_minute,
+            ..
+        } = RuleWords::of(rule.rule());
+        Self {
+            name: rule.name(),
+            mode: mode_word(rule.mode()),
+            key: rule.rule().key.iter().map(ToString::to_string).collect(),
+            quota: Numbers::of(&rule.rule().allowance),
+            meaning,
+            scope,
+            worst_case: WorstCase {
+                at_most,
+                interval,
+                any_second,
+                any_minute,
+            },
+        }
+    }
+}
+
+impl Numbers {
+    fn of(allowance: &Allowance) -> Self {
+        let window = |algorithm, limit, window: Span, anchor| {
+            let window_us = window.as_micros();
+            Self::Window {
+                algorithm,
+                limit,
+                window_us,
+                anchor,
+            }
+        };
+        match *allowance {
+            Allowance::Unlimited => Self::Word { limit: "unlimited" },
+            Allowance::Deny => Self::Word { limit: "deny" },
+            Allowance::Quota(Terms::Bucket { pace, burst }) => Self::Bucket {
+                algorithm: "token-bucket",
+                rate_units: pace.units,
+                rate_per_us: pace.per.as_micros(),
+                burst,
+            },
+            Allowance::Quota(Terms::FixedWindow {
+                limit,
+                window: span,
+                anchor,
+            }) => window("fixed-window", limit, span, Some(anchor_word(anchor))),
+            Allowance::Quota(Terms::SlidingLog {
+                limit,
+                window: span,
+            }) => window("sliding-log", limit, span, None),
+            Allowance::Quota(Terms::SlidingCounter {
+                limit,
+                window: span,
+            }) => window("sliding-counter", limit, span, None),
+        }
+    }
+}
+
+const fn anchor_word(anchor: Anchor) -> &'static str {
+    match anchor {
+        Anchor::Epoch => "epoch",
+        Anchor::FirstRequest => "first-request",
+    }
+}

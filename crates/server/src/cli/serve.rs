@@ -1,0 +1,100 @@
+//! `jeton serve`: everything a policy file names. What it shares with the other commands that serve
+//! stands here too.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use jeton::policy::{Policy, Report};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use super::args::Serve;
+use super::config;
+use super::failure::Failure;
+use super::paint::{self, Paint};
+use crate::proxy::Address;
+use crate::run::{Service, Signals, start_logging};
+
+pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
+    let loaded = config::load(&flags.config)?;
+    warn(&loaded.report);
+    let name = flags.config.display().to_string();
+    serve(loaded.policy, |service, policy| {
+        let mut out = io::stdout().lock();
+        if let (Some(address), Some(proxy)) = (service.proxy_address(), &policy.settings().proxy) {
+            writeln!(out, "  proxy    {}  →  {}", url(address), proxy.upstream)?;
+        }
+        if let Some(address) = service.api_address() {
+            let paths = "/v1/take  /v1/check  /v1/rules  /healthz  /readyz  /metrics";
+            writeln!(out, "  api      {}  {paths}", url(address))?;
+        }
+        let rules = policy.rules().len();
+        let plural = if rules == 1 { "" } else { "s" };
+        writeln!(
+            out,
+            "  policy   {name}: {rules} rule{plural}; in words: jeton check --config {name}"
+        )?;
+        out.flush()
+    })
+}
+
+/// Serves a policy until a signal ends it. `banner` tells what listens where.
+pub(super) fn serve(
+    policy: Policy,
+    banner: impl FnOnce(&Service, &Policy) -> io::Result<()>,
+) -> Result<ExitCode, Failure> {
+    start_logging();
+    runtime()?.block_on(async {
+        let service = Service::bind(policy).map_err(Failure::new)?;
+        let mut signals = Signals::catch().map_err(Failure::new)?;
+        banner(&service, &service.gate().policy())?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let mut serving = std::pin::pin!(service.serve(async { drop(stopped.await) }));
+        tokio::select! {
+            () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
+            signal = signals.stop() => {
+                tracing::info!("{signal}: no new connections, finishing what is in flight");
+            }
+        }
+        drop(stop);
+        tokio::select! {
+            () = serving => {
+                tracing::info!("stopped");
+                Ok(ExitCode::SUCCESS)
+            }
+            signal = signals.stop() => {
+                Err(Failure::new(format!("{signal} again: stopped with requests in flight")))
+            }
+        }
+    })
+}
+
+/// What to connect to, as people type it.
+pub(super) fn url(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => format!("http://{address}"),
+        Address::Unix(_) => address.to_string(),
+    }
+}
+
+/// A runtime with a thread for each core.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    built.map_err(|error| Failure::new(format!("the threads cannot be started: {error}")))
+}
+
+/// Tells warnings of a policy that is about to be served.
+pub(super) fn warn(report: &Report) {
+    let paint = Paint::for_stderr();
+    let mut out = io::stderr().lock();
+    for warning in report {
+        // A policy is served with or without anybody to read this.
+        drop(writeln!(
+            out,
+            "{}",
+            paint::findings(&warning.short().to_string(), paint)
+        ));
+    }
+}

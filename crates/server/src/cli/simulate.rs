@@ -1,0 +1,148 @@
+//! `jeton simulate`: a trace on a virtual clock, through the real engine and store.
+
+mod lines;
+mod summary;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use jeton::{Answered, Clock, Gate, Micros};
+use tokio::runtime::Runtime;
+
+use super::args::Simulate;
+use super::config;
+use super::failure::Failure;
+use super::number::grouped;
+use crate::engine::{Event, InputError, Line, step};
+use crate::run::{Seeding, table_for};
+use lines::Lines;
+use summary::Summary;
+
+/// Bytes of output gathered before they are written.
+const BUFFER: usize = 256 << 10;
+
+/// Lines between two signs of life on a terminal.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
+    let policy = config::load(&flags.config)?.policy;
+    let table = table_for(&policy.settings().store, Seeding::Repeatable).map_err(Failure::new)?;
+    let gate = Gate::new(policy, Arc::new(table), Clock::fixed(Micros::ZERO));
+    let (name, input) = open(flags)?;
+    let mut run = Run {
+        gate,
+        runtime: waiting()?,
+        lines: Lines::new(input),
+        name,
+    };
+    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    if flags.summary {
+        let mut summary = Summary::default();
+        run.each(|event, _, _| {
+            summary.count(event.at_us);
+            Ok(())
+        })?;
+        summary.print(&run.name, &run.gate, &mut out)?;
+    } else {
+        let told = run.each(|event, answered, more| {
+            serde_json::to_writer(&mut out, &Line::of_trace(event.at_us, answered))
+                .map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+            // Whoever waits for this answer before it sends more gets it.
+            if more { Ok(()) } else { out.flush() }
+        });
+        // What came before a bad line is told before the line is.
+        out.flush()?;
+        told?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Run {
+    gate: Gate,
+    runtime: Runtime,
+    lines: Lines<Box<dyn Read>>,
+    name: String,
+}
+
+impl Run {
+    /// Carries out every event, in order, and hands its answer on, with whether more input is
+    /// there already.
+    fn each(
+        &mut self,
+        mut tell: impl FnMut(&Event<'_>, &Answered, bool) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut progress = Progress::new();
+        loop {
+            let number = self.lines.number() + 1;
+            let at = |what: &dyn std::fmt::Display| {
+                Failure::new(format!("{}:{number}: {what}", self.name))
+            };
+            let (line, more) = match self.lines.next() {
+                Ok(Some(line)) => line,
+                Ok(None) => return Ok(()),
+                Err(error) => return Err(at(&error)),
+            };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let event = Event::from_trace(line).map_err(|error| at(&error))?;
+            let answered = decide(&self.gate, &self.runtime, &event).map_err(|error| at(&error))?;
+            tell(&event, &answered, more)?;
+            progress.step(number);
+        }
+    }
+}
+
+fn decide(gate: &Gate, runtime: &Runtime, event: &Event<'_>) -> Result<Answered, InputError> {
+    gate.clock().set(Micros::new(event.at_us));
+    let answered = step(gate, event)?.now();
+    Ok(answered.unwrap_or_else(|later| runtime.block_on(later.wait())))
+}
+
+/// For stores that do not answer at once.
+fn waiting() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    built.map_err(Failure::new)
+}
+
+fn open(flags: &Simulate) -> Result<(String, Box<dyn Read>), Failure> {
+    let Some(path) = &flags.trace else {
+        return Ok(("stdin".to_owned(), Box::new(io::stdin())));
+    };
+    let name = path.display().to_string();
+    match File::open(path) {
+        Ok(file) => Ok((name, Box::new(file))),
+        Err(error) => Err(Failure::new(format!(
+            "the trace {name} cannot be read: {error}"
+        ))),
+    }
+}
+
+/// A sign of life, where somebody watches and nothing else is written.
+struct Progress(bool);
+
+impl Progress {
+    fn new() -> Self {
+        Self(io::stderr().is_terminal() && !io::stdout().is_terminal())
+    }
+
+    fn step(&mut self, lines: u64) {
+        if self.0 && lines.is_multiple_of(PROGRESS_EVERY) {
+            drop(write!(io::stderr(), "\r{} lines", grouped(lines)));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.0 {
+            drop(write!(io::stderr(), "\r\u{1b}[K"));
+        }
+    }
+}

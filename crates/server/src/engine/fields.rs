@@ -1,0 +1,183 @@
+//! Values of events, read strictly: nothing is guessed, and every refusal says what to write.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// Reads a member that is there: `null` is not the same as leaving it out.
+pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// A whole number from 0 up, exactly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number from 0 up")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
+                Ok(Whole(value))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
+                Err(E::custom(format_args!(
+                    "{value} is negative; write a whole number from 0 up"
+                )))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Whole, E> {
+                let most = u64::MAX;
+                Err(E::custom(format_args!(
+                    "{value} is not a whole number from 0 to {most}, written in digits only"
+                )))
+            }
+
+            fn visit_str<E: Error>(self, _: &str) -> Result<Whole, E> {
+                Err(E::custom("a text is no number; write it without quotes"))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// A text, borrowed from the input where it stands there as it is.
+#[derive(Clone, Debug)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl Text<'_> {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text)))
+            }
+        }
+        deserializer.deserialize_str(Reader)
+    }
+}
+
+/// One text, or an array of them: a key of several parts, a header field of several lines.
+#[derive(Clone, Debug)]
+pub(super) enum Texts<'a> {
+    One(Text<'a>),
+    Several(Vec<Text<'a>>),
+}
+
+impl Texts<'_> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        let texts = match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Several(texts) => texts,
+        };
+        texts.iter().map(Text::as_str)
+    }
+}
+
+/// No part at all.
+impl Default for Texts<'_> {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Texts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Texts<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or an array of texts")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Texts<'de>, E> {
+                Ok(Texts::One(Text(Cow::Borrowed(text))))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Texts<'de>, E> {
+                Ok(Texts::One(Text(Cow::Owned(text.to_owned()))))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts<'de>, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = seq.next_element()? {
+                    texts.push(text);
+                }
+                Ok(Texts::Several(texts))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// Names and values in the order given; a name may come again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headers<'a>(pub(super) Vec<(Text<'a>, Texts<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Headers<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Headers<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of names and values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Headers(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// An IP address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address(pub(super) IpAddr);
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        let wrong = |_| D::Error::custom(format_args!("{:?} is no IP address", text.as_str()));
+        text.as_str().parse().map(Self).map_err(wrong)
+    }
+}

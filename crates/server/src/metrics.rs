@@ -1,0 +1,66 @@
+//! What `/metrics` tells, in the names that DESIGN gives (an interface too). No label comes from a
+//! client: rules and reasons are the policy's and ours.
+
+mod render;
+mod timing;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+use jeton::{Answered, Disposition, Gate, Table};
+
+pub use render::{CONTENT_TYPE, render};
+use timing::Timing;
+
+/// Everything that is counted, shared by all doors.
+pub struct Metrics {
+    gate: Gate,
+    table: Arc<Table>,
+    generation: u64,
+    decisions: Timing,
+    degraded: AtomicBool,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics")
+            .field("generation", &self.generation)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// The counters of `gate` and of the table behind it. `generation` counts the policies that
+    /// were in force, this one included.
+    pub fn new(gate: Gate, table: Arc<Table>, generation: u64) -> Self {
+        let degraded = AtomicBool::new(false);
+        Self {
+            gate,
+            table,
+            generation,
+            decisions: Timing::default(),
+            degraded,
+        }
+    }
+
+    /// How many policies have been in force, the present one included.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Notes a decision that was asked for at `asked`.
+    pub fn decided(&self, asked: Instant, answered: &Answered) {
+        self.decisions.note(asked.elapsed());
+        let degraded = match answered.disposition() {
+            Disposition::Degraded { .. } => true,
+            Disposition::Decided(_) => false,
+            _ => return,
+        };
+        // Written on a change only, so that every core keeps the line.
+        if self.degraded.load(Relaxed) != degraded {
+            self.degraded.store(degraded, Relaxed);
+        }
+    }
+}

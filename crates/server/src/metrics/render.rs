@@ -1,0 +1,128 @@
+//! `/metrics` as `OpenMetrics` text.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jeton::{Event, RuleOutcome};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::exemplar::Exemplar;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::Metrics;
+
+/// The media type of [`render`]'s text.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// No labels.
+type Bare = [(&'static str, &'static str); 0];
+
+/// Everything as text.
+///
+/// # Errors
+/// None in practice: writing to a `String` does not fail.
+pub fn render(metrics: &Arc<Metrics>) -> Result<String, fmt::Error> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Reading(Arc::clone(metrics))));
+    let mut out = String::with_capacity(4 << 10);
+    text::encode(&mut out, &registry)?;
+    Ok(out)
+}
+
+#[derive(Debug)]
+struct Reading(Arc<Metrics>);
+
+impl Collector for Reading {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Self(metrics) = self;
+        rules(metrics, &mut encoder)?;
+        store(metrics, &mut encoder)?;
+        service(metrics, &mut encoder)
+    }
+}
+
+fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let (policy, tally) = (metrics.gate.policy(), metrics.gate.tally());
+    let help = "Decisions of each rule: allowed (and charged), denied, withheld (it allowed and \
+                another rule denied), shadow_denied (it has no vote)";
+    let mut family =
+        encoder.encode_descriptor("jeton_decisions", help, None, MetricType::Counter)?;
+    for (index, rule) in policy.rules().iter().enumerate() {
+        for outcome in RuleOutcome::ALL {
+            let labels = [("rule", rule.name()), ("outcome", outcome.word())];
+            counter(
+                &mut family.encode_family(&labels)?,
+                tally.rule(index, outcome),
+            )?;
+        }
+    }
+
+    let help = "Requests that no rule matched";
+    let mut unmatched =
+        encoder.encode_descriptor("jeton_unmatched", help, None, MetricType::Counter)?;
+    counter(&mut unmatched, tally.event(Event::Unmatched))?;
+
+    let help = "Limit or burst of each rule that counts";
+    let mut family =
+        encoder.encode_descriptor("jeton_rule_limit", help, None, MetricType::Gauge)?;
+    for rule in policy.rules() {
+        if let Some(quota) = rule.quota() {
+            let labels = [("rule", rule.name())];
+            family
+                .encode_family(&labels)?
+                .encode_gauge(&i64::from(quota.limit()))?;
+        }
+    }
+
+    let timing = metrics.decisions.snapshot();
+    let help = "Time from the question to the answer";
+    let unit = Unit::Seconds;
+    let mut histogram =
+        encoder.encode_descriptor("jeton_decision", help, Some(&unit), MetricType::Histogram)?;
+    histogram.encode_histogram::<Bare>(timing.sum_s, timing.count, &timing.buckets, None)
+}
+
+fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "Decisions that the store did not give, by reason";
+    let mut family =
+        encoder.encode_descriptor("jeton_store_errors", help, None, MetricType::Counter)?;
+    for (reason, count) in metrics.gate.tally().store_errors() {
+        counter(&mut family.encode_family(&[("reason", reason)])?, count)?;
+    }
+
+    let degraded = metrics.degraded.load(std::sync::atomic::Ordering::Relaxed);
+    let help = "1 if the last decision was given without the store";
+    gauge(encoder, "jeton_degraded", help, i64::from(degraded))?;
+
+    let stats = metrics.table.stats();
+    let keys = i64::try_from(stats.keys).unwrap_or(i64::MAX);
+    gauge(encoder, "jeton_keys", "States held in memory", keys)?;
+
+    let help = "Charges that found no room in memory";
+    let mut overflow =
+        encoder.encode_descriptor("jeton_overflow", help, None, MetricType::Counter)?;
+    counter(&mut overflow, stats.overflowed)
+}
+
+fn service(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "1 if the policy file, as last read, could be loaded";
+    gauge(encoder, "jeton_config_ok", help, 1)?;
+    let generation = i64::try_from(metrics.generation).unwrap_or(i64::MAX);
+    let help = "Policies that have been in force, the present one included";
+    gauge(encoder, "jeton_config_generation", help, generation)?;
+    encoder
+        .encode_descriptor("jeton_build", "This program", None, MetricType::Info)?
+        .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
+}
+
+fn counter(encoder: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
+    let exemplar: Option<&Exemplar<Bare, f64>> = None;
+    encoder.encode_counter(&value, exemplar)
+}
+
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: i64) -> fmt::Result {
+    encoder
+        .encode_descriptor(name, help, None, MetricType::Gauge)?
+        .encode_gauge(&value)
+}

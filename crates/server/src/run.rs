@@ -1,0 +1,143 @@
+//! Everything a policy names: bound together, served together, drained in order.
+
+mod logging;
+mod settings;
+mod signals;
+mod start_error;
+mod store;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use jeton::policy::{Listen, Policy};
+use jeton::{Clock, Gate};
+use tokio::sync::watch;
+
+use crate::api::{self, Api};
+use crate::door::Door;
+use crate::metrics::Metrics;
+use crate::proxy::{self, Address};
+pub use logging::start_logging;
+pub use settings::{address_of, proxy_settings};
+pub use signals::Signals;
+pub use start_error::StartError;
+pub use store::{Seeding, table_for};
+
+/// The policies of a process are counted from here.
+const FIRST_GENERATION: u64 = 1;
+
+/// What a policy names, listening and not yet serving.
+pub struct Service {
+    gate: Gate,
+    metrics: Arc<Metrics>,
+    proxy: Option<proxy::Bound>,
+    api: Option<api::Bound>,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("gate", &self.gate)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Opens every listener that `policy` names, within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`StartError`]: nothing to serve, an address that cannot be had, an API that would be open
+    /// to everybody.
+    pub fn bind(policy: Policy) -> Result<Self, StartError> {
+        let settings = policy.settings().clone();
+        if settings.proxy.is_none() && settings.api.is_none() {
+            return Err(StartError::NothingToServe);
+        }
+        if let Some(Listen::Tcp(address)) = settings.api.as_ref().map(|api| api.listen.get())
+            && !address.ip().to_canonical().is_loopback()
+        {
+            return Err(StartError::OpenApi { address: *address });
+        }
+        let table = Arc::new(table_for(&settings.store, Seeding::Secret)?);
+        let gate = Gate::new(policy, Arc::clone(&table) as _, Clock::system());
+        let metrics = Arc::new(Metrics::new(gate.clone(), table, FIRST_GENERATION));
+        let proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
+        let proxy = proxy.map(proxy::bind).transpose()?;
+        let api = settings
+            .api
+            .as_ref()
+            .map(|api| address_of(api.listen.get()));
+        let api = api.as_ref().map(api::bind).transpose()?;
+        Ok(Self {
+            gate,
+            metrics,
+            proxy,
+            api,
+        })
+    }
+
+    /// Where clients of the proxy connect.
+    pub fn proxy_address(&self) -> Option<&Address> {
+        self.proxy.as_ref().map(proxy::Bound::address)
+    }
+
+    /// Where clients of the API connect.
+    pub fn api_address(&self) -> Option<&Address> {
+        self.api.as_ref().map(api::Bound::address)
+    }
+
+    /// What decides.
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Serves until `until` completes. Then readiness is withdrawn, the proxy finishes what is in
+    /// flight, and the API, which tells how that goes, is the last to leave.
+    pub async fn serve(self, until: impl Future<Output = ()>) {
+        let Self {
+            gate,
+            metrics,
+            proxy,
+            api,
+        } = self;
+        let (stop, stopped) = watch::channel(Phase::Serving);
+        let calls = Api::new(gate.clone(), Arc::clone(&metrics));
+        let api = api.map(|api| {
+            let over = reaches(stopped.clone(), Phase::Over);
+            tokio::spawn(api.serve(calls.clone(), over))
+        });
+        let proxy = proxy.map(|proxy| {
+            let draining = reaches(stopped.clone(), Phase::Draining);
+            tokio::spawn(proxy.serve(Arc::new(Door::new(gate, metrics)), draining))
+        });
+        until.await;
+        calls.drain();
+        stop.send_replace(Phase::Draining);
+        if let Some(proxy) = proxy {
+            ended("the proxy", proxy.await);
+        }
+        stop.send_replace(Phase::Over);
+        if let Some(api) = api {
+            ended("the API", api.await);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Serving,
+    Draining,
+    Over,
+}
+
+async fn reaches(mut phase: watch::Receiver<Phase>, wanted: Phase) {
+    // A sender that is gone has nothing more to say either.
+    drop(phase.wait_for(|phase| *phase >= wanted).await);
+}
+
+fn ended(what: &str, task: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = task {
+        tracing::error!(%error, "{what} ended by a fault of its own");
+    }
+}
