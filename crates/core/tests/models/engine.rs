@@ -86,6 +86,10 @@ impl Subject for Engine {
         if charging && decision.fit == Fit::Allowed {
             self.receipts.insert(event.number, decision.receipt);
         }
-        told_of(&event.ask, &decision)
+        let until_us = self.stored().map(|stored| stored.until.get());
+        Told {
+            until_us,
+            ..told_of(&event.ask, &decision)
+        }
     }
 }

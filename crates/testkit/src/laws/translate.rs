@@ -55,5 +55,6 @@ pub fn told_of(ask: &Ask, decision: &Decision) -> Told {
         remaining: decision.remaining.into(),
         reset_us: decision.reset_after.as_micros(),
         next_us: Some(decision.next_after.as_micros()),
+        until_us: None,
     }
 }

@@ -134,6 +134,7 @@ mod tests {
                 remaining,
                 reset_us: answer.reset_us,
                 next_us: Some(answer.next_us),
+                until_us: None,
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Ask, Event, Figures, Memory, Subject, Told};
-use crate::model::{Act, Answer, Model, Receipt, Verdict};
+use crate::model::{Act, Answer, Model, ModelQuota, Receipt, Verdict};
 
 pub(super) enum Step {
     Same(Answer),
@@ -43,7 +43,8 @@ impl World {
         let written = match event.ask {
             Ask::Take { .. } | Ask::Hold { .. } => charged || before != self.model,
             Ask::Peek { .. } => false,
-            _ => true,
+            Ask::Give { .. } | Ask::Settle { .. } => event.quota != ModelQuota::Block,
+            Ask::Reset | Ask::Block { .. } => true,
         };
         if written {
             self.overlooked = None;
@@ -60,6 +61,19 @@ impl World {
     fn may_forget(&self, event: &Event) -> bool {
         self.fresh_us
             .is_none_or(|fresh_us| fresh_us <= event.now_us)
+    }
+
+    /// A state lives as long as it counts and not longer, except that a log need not notice that
+    /// its newest entry has been given back.
+    fn lives_until(&self, event: &Event, told: &Told) -> bool {
+        let is_log = matches!(event.quota, ModelQuota::SlidingLog { .. });
+        match (self.fresh_us, told.until_us) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(fresh_us), Some(until_us)) => {
+                until_us == fresh_us || (is_log && until_us > fresh_us)
+            }
+        }
     }
 
     fn forget(&mut self) {
@@ -128,7 +142,7 @@ impl<S: Subject> Pair<S> {
             return Step::Differs(first, None);
         }
         let told = self.subject.answer(event);
-        said.retain(|(_, answer)| same(answer, &told));
+        said.retain(|(world, answer)| same(answer, &told) && world.lives_until(event, &told));
         let Some(&(_, answer)) = said.first() else {
             return Step::Differs(first, Some(told));
         };

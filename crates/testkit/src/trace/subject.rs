@@ -16,6 +16,8 @@ pub struct Told {
     pub reset_us: u64,
     /// Time until something comes back, where the subject tells it.
     pub next_us: Option<u64>,
+    /// The instant at which the state it now has may be forgotten, where the subject tells it.
+    pub until_us: Option<u64>,
 }
 
 /// Whether a subject still has its state; it may forget one that is fresh again.
