@@ -65,15 +65,17 @@ impl Array {
     /// The slot of a state.
     #[inline]
     pub(crate) fn find(&self, place: Place) -> Option<usize> {
-        for (at, slot) in self.run(place.hash) {
-            if slot.is(place) {
-                return Some(at);
-            }
-            if slot.is_empty() {
-                return None;
-            }
+        let home = self.home(place.hash);
+        let (before, after) = self.0.split_at(home);
+        // Nearly always the first slot or the one beside it.
+        match search(after, place) {
+            Search::Found(at) => Some(home + at),
+            Search::Ended => None,
+            Search::GoOn => match search(before, place) {
+                Search::Found(at) => Some(at),
+                Search::Ended | Search::GoOn => None,
+            },
         }
-        None
     }
 
     /// The first free slot of the search for `hash`.
@@ -96,6 +98,25 @@ impl Array {
         }
         None
     }
+}
+
+enum Search {
+    Found(usize),
+    Ended,
+    GoOn,
+}
+
+#[inline]
+fn search(slots: &[Slot], place: Place) -> Search {
+    for (at, slot) in slots.iter().enumerate() {
+        if slot.is(place) {
+            return Search::Found(at);
+        }
+        if slot.is_empty() {
+            return Search::Ended;
+        }
+    }
+    Search::GoOn
 }
 
 /// What `slots` slots weigh.

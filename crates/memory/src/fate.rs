@@ -4,6 +4,7 @@
 use jeton_core::{Act, Cell, Cost, Decision, Fit, Kind, Micros, Op, Quota, Receipt, Span};
 
 use crate::Place;
+use crate::overflow::shared_quota;
 
 /// The wait that is stated where no true one is known.
 pub(crate) const UNKNOWN_WAIT: Span = Span::SECOND;
@@ -13,8 +14,8 @@ pub(crate) const UNKNOWN_WAIT: Span = Span::SECOND;
 pub(crate) enum Fate {
     /// Its own state, which is there, or need not be, or has been claimed.
     Own,
-    /// A cell that it shares, under the quota of that cell.
-    Shared(Place, Quota),
+    /// A cell that it shares, under that cell's quota.
+    Shared(Place),
     /// No room: denied.
     Denied(Span),
     /// No room: passes uncounted.
@@ -26,23 +27,25 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// The op that is decided in place of `op`. Its rule is its number, so that no two are alike.
+    /// The quota under which the stand-in for an op under `quota` is decided.
     ///
     /// What has no state is put as a question to a block: set, it denies for as long as it lasts;
     /// absent, it passes.
-    pub(crate) fn stand_in<'a>(&'a self, op: &Op<'a>) -> Op<'a> {
+    #[inline]
+    pub(crate) fn quota(&self, quota: &Quota) -> Quota {
         match self {
-            Self::Own | Self::Refused => *op,
-            Self::Shared(_, quota) => Op { quota, ..*op },
-            Self::Denied(_) | Self::Uncounted => Op {
-                quota: &Quota::Block,
-                ..*op
-            },
-            Self::Dropped => Op {
-                quota: &Quota::Block,
-                act: Act::Give { units: Cost::ZERO },
-                ..*op
-            },
+            Self::Own => *quota,
+            Self::Shared(_) => shared_quota(quota).unwrap_or(Quota::Block),
+            _ => Quota::Block,
+        }
+    }
+
+    /// What the stand-in for an op asks.
+    #[inline]
+    pub(crate) fn act(&self, act: Act) -> Act {
+        match self {
+            Self::Dropped => Act::Give { units: Cost::ZERO },
+            _ => act,
         }
     }
 
@@ -70,7 +73,7 @@ impl Fate {
         };
         match self {
             Self::Own | Self::Refused => return,
-            Self::Shared(place, _) => {
+            Self::Shared(place) => {
                 decision.remaining = decision.remaining.min(limit);
                 if place.kind != op.quota.kind() || matches!(op.quota.kind(), Kind::Counter) {
                     decision.receipt.mark = Micros::ZERO;

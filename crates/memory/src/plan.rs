@@ -40,7 +40,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
         step.lock(ops);
         for (seat, op) in step.seats.iter_mut().zip(ops) {
             if let Some(Some(region)) = step.regions.get_mut(seat.region) {
-                seat.fate = table.seat(region, op, seat.place, now, step.journal);
+                table.seat(seat, region, op, now, step.journal);
             }
         }
         part_twins(&mut step.seats);
@@ -51,9 +51,9 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
     fn lock(&mut self, ops: &[Op<'_>]) {
         let mut numbers = [usize::MAX; N];
         for ((seat, number), op) in self.seats.iter_mut().zip(&mut numbers).zip(ops) {
-            seat.place = self.table.seed.place(op);
-            seat.region = self.table.region_of(seat.place);
-            *number = seat.region;
+            let place = self.table.seed.place(op);
+            *number = self.table.region_of(place);
+            *seat = Seat::new(place, *number);
         }
         numbers.sort_unstable();
         let mut held = 0;
@@ -93,13 +93,14 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
             return out.push_failed(refused);
         }
         let nobody = Op::take(RuleId::new(0), &[], &Quota::Block, Cost::ZERO);
-        let stand_ins: [Op<'_>; N] = core::array::from_fn(|i| {
-            let op = ops.get(i).unwrap_or(&nobody);
-            Op {
-                // Numbered, so that no two stand-ins are on one state.
-                rule: RuleId::new(i as u64),
-                ..seats[i].fate.stand_in(op)
-            }
+        let op = |i| ops.get(i).unwrap_or(&nobody);
+        let quotas: [Quota; N] = core::array::from_fn(|i| seats[i].fate.quota(op(i).quota));
+        let stand_ins: [Op<'_>; N] = core::array::from_fn(|i| Op {
+            // Numbered, so that no two stand-ins are on one state.
+            rule: RuleId::new(i as u64),
+            quota: &quotas[i],
+            act: seats[i].fate.act(op(i).act),
+            ..*op(i)
         });
         let Ok(plan) = Plan::new(&stand_ins[..self.taken]) else {
             return out.push_failed(refused);

@@ -14,7 +14,24 @@ use crate::tail::Tails;
 
 /// At how many slots an insert looks for dead states, here and in another region, when the table is
 /// nearly full, and once more when it is full.
-pub(crate) const SEARCH: usize = 8;
+pub(crate) const SEARCH: usize = 6;
+
+/// A state's place, and where its slot was last seen, so that it is searched for once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    at: usize,
+}
+
+impl Spot {
+    /// A state that has not been searched for.
+    pub(crate) const fn new(place: Place) -> Self {
+        Self {
+            place,
+            at: usize::MAX,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Region {
@@ -38,9 +55,26 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// Searches for a state; one that stands in `old` is moved first.
+    #[inline]
+    pub(crate) fn spot(&mut self, place: Place) -> Spot {
+        let mut spot = Spot::new(place);
+        if let Some(at) = self.locate(&spot) {
+            spot.at = at;
+        }
+        spot
+    }
+
     /// The slot of a state or claim, dead or alive.
     #[inline]
-    pub(crate) fn find(&self, place: Place) -> Option<&Slot> {
+    fn slot(&self, spot: &Spot) -> Option<&Slot> {
+        match self.slots.get(spot.at) {
+            Some(slot) if slot.is(spot.place) => Some(slot),
+            _ => self.find(spot.place),
+        }
+    }
+
+    fn find(&self, place: Place) -> Option<&Slot> {
         let at = self.slots.find(place).and_then(|at| self.slots.get(at));
         if at.is_some() || self.old.len() == 0 {
             return at;
@@ -48,29 +82,16 @@ impl Region {
         self.old.find(place).and_then(|at| self.old.get(at))
     }
 
-    /// The state at `place`.
+    /// Where the slot stands in `slots`; one that stands in `old` is moved first.
     #[inline]
-    pub(crate) fn view(&self, place: Place, now: Micros) -> View<'_> {
-        match self.find(place) {
-            Some(slot) if slot.is_alive(now) => self.look(slot),
-            _ => View::ABSENT,
+    fn locate(&mut self, spot: &Spot) -> Option<usize> {
+        match self.slots.get(spot.at) {
+            Some(slot) if slot.is(spot.place) => return Some(spot.at),
+            _ => {}
         }
-    }
-
-    #[inline]
-    fn look(&self, slot: &Slot) -> View<'_> {
-        View {
-            cell: Some(slot.cell()),
-            tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
-        }
-    }
-
-    /// Where the state stands in `slots`; one that stands in `old` is moved first.
-    #[inline]
-    fn locate(&mut self, place: Place) -> Option<usize> {
-        match self.slots.find(place) {
+        match self.slots.find(spot.place) {
             None if self.old.len() > 0 => {
-                let at = self.old.find(place)?;
+                let at = self.old.find(spot.place)?;
                 let slot = core::mem::replace(self.old.get_mut(at)?, Slot::TOMB);
                 self.settle(slot)
             }
@@ -78,20 +99,36 @@ impl Region {
         }
     }
 
+    /// Whether there is a state that would answer otherwise than an absent one.
+    #[inline]
+    pub(crate) fn is_alive(&self, spot: &Spot, now: Micros) -> bool {
+        self.slot(spot).is_some_and(|slot| slot.is_alive(now))
+    }
+
+    /// The state.
+    #[inline]
+    pub(crate) fn view(&self, spot: &Spot, now: Micros) -> View<'_> {
+        match self.slot(spot) {
+            Some(slot) if slot.is_alive(now) => View {
+                cell: Some(slot.cell()),
+                tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
+            },
+            _ => View::ABSENT,
+        }
+    }
+
     /// Writes a state that is there or has been claimed.
     #[inline]
     pub(crate) fn put(
         &mut self,
-        place: Place,
+        spot: &Spot,
         cell: &Cell,
         until: Micros,
         tail: &TailEdit,
         budget: &Budget,
     ) {
-        let Some(at) = self.locate(place) else {
-            return;
-        };
-        let Some(slot) = self.slots.get_mut(at) else {
+        let at = self.locate(spot);
+        let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) else {
             return;
         };
         slot.write(cell, until);
@@ -101,22 +138,21 @@ impl Region {
     }
 
     /// Forgets a state; nothing if there is none.
-    pub(crate) fn erase(&mut self, place: Place, budget: &Budget) {
-        if let Some(at) = self.locate(place) {
+    pub(crate) fn erase(&mut self, spot: &Spot, budget: &Budget) {
+        if let Some(at) = self.locate(spot) {
             self.bury(at, budget);
         }
     }
 
     /// Claims a slot for a state that is not there, or no longer; `false` if there is no room. What
     /// is claimed must be written or given up before the lock is.
-    pub(crate) fn claim(&mut self, place: Place, now: Micros, budget: &Budget) -> bool {
-        if let Some(at) = self.locate(place) {
-            self.bury(at, budget);
-        }
-        let Some(at) = self.open(place, now, budget) else {
+    pub(crate) fn claim(&mut self, spot: &mut Spot, now: Micros, budget: &Budget) -> bool {
+        self.erase(spot, budget);
+        let Some(at) = self.open(spot.place, now, budget) else {
             return false;
         };
-        if place.kind != Kind::Log {
+        spot.at = at;
+        if spot.place.kind != Kind::Log {
             return true;
         }
         let Some(number) = self.tails.open(budget) else {
@@ -130,9 +166,9 @@ impl Region {
     }
 
     /// Gives up a claim that was not written.
-    pub(crate) fn release(&mut self, place: Place, budget: &Budget) {
-        if self.find(place).is_some_and(Slot::is_claimed) {
-            self.erase(place, budget);
+    pub(crate) fn release(&mut self, spot: &Spot, budget: &Budget) {
+        if self.slot(spot).is_some_and(Slot::is_claimed) {
+            self.erase(spot, budget);
         }
     }
 
@@ -204,27 +240,27 @@ impl Region {
         key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
     }
 
-    /// Whether the log at `place` can take `extra` more entries.
-    pub(crate) fn reserve(&mut self, place: Place, extra: usize, budget: &Budget) -> bool {
-        match self.find(place).and_then(Slot::tail) {
+    /// Whether a log can take `extra` more entries.
+    pub(crate) fn reserve(&mut self, spot: &Spot, extra: usize, budget: &Budget) -> bool {
+        match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.reserve(number, extra, budget),
             None => true,
         }
     }
 
-    /// Whether an edit of the log at `place` fits the memory that the log has.
-    pub(crate) fn fits(&self, place: Place, edit: &TailEdit) -> bool {
-        match self.find(place).and_then(Slot::tail) {
+    /// Whether an edit of a log fits the memory that the log has.
+    pub(crate) fn fits(&self, spot: &Spot, edit: &TailEdit) -> bool {
+        match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.fits(number, edit),
             None => true,
         }
     }
 
     /// Sets the tail of a claimed log; `false` if the budget does not hold it.
-    pub(crate) fn fill(&mut self, place: Place, entries: &[Entry], budget: &Budget) -> bool {
-        match self.find(place).and_then(Slot::tail) {
+    pub(crate) fn fill(&mut self, spot: &Spot, entries: &[Entry], budget: &Budget) -> bool {
+        match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.fill(number, entries, budget),
-            None => entries.is_empty(),
+            None => true,
         }
     }
 }

@@ -6,38 +6,49 @@ use jeton_core::{Act, Cost, Edit, Fit, Kind, Micros, OnDeny, Op, Quota, RuleId, 
 use crate::budget::Budget;
 use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, opens};
 use crate::overflow::{inherit, shared_quota};
-use crate::region::{Region, SEARCH};
+use crate::region::{Region, SEARCH, Spot};
 use crate::{Journal, Overflow, Place, Table};
 
 /// One op's place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     /// Its own state, whether there is one or not.
-    pub(crate) place: Place,
+    pub(crate) spot: Spot,
     /// Which of the plan's regions it stands in.
     pub(crate) region: usize,
+    /// Whether its own slot was claimed.
+    claimed: bool,
     /// Where its answer comes from.
     pub(crate) fate: Fate,
 }
 
 impl Seat {
-    /// A seat that nothing has been found for yet.
-    pub(crate) const VACANT: Self = Self {
-        place: Place {
+    /// A seat that nobody has taken.
+    pub(crate) const VACANT: Self = Self::new(
+        Place {
             rule: RuleId::new(0),
             kind: Kind::Block,
             hash: 0,
         },
-        region: 0,
-        fate: Fate::Own,
-    };
+        0,
+    );
+
+    /// A seat in the region of this number, for which nothing has been found yet.
+    pub(crate) const fn new(place: Place, region: usize) -> Self {
+        Self {
+            spot: Spot::new(place),
+            region,
+            claimed: false,
+            fate: Fate::Own,
+        }
+    }
 
     /// The state that the op's stand-in is decided on.
     #[inline]
     pub(crate) fn view<'a>(&self, region: &'a Region, now: Micros) -> View<'a> {
         match &self.fate {
-            Fate::Own => region.view(self.place, now),
-            Fate::Shared(place, _) => View {
+            Fate::Own => region.view(&self.spot, now),
+            Fate::Shared(place) => View {
                 cell: region.shared.as_ref().and_then(|s| s.cell(*place, now)),
                 tail: &[],
             },
@@ -60,14 +71,14 @@ impl Seat {
     ) {
         match (&self.fate, edit) {
             (Fate::Own, Edit::Put { cell, until, tail }) => {
-                region.put(self.place, cell, *until, tail, budget);
-                journal.wrote(self.place, region.view(self.place, now), *until, tail);
+                region.put(&self.spot, cell, *until, tail, budget);
+                journal.wrote(self.spot.place, region.view(&self.spot, now), *until, tail);
             }
             (Fate::Own, Edit::Erase) => {
-                region.erase(self.place, budget);
-                journal.erased(self.place);
+                region.erase(&self.spot, budget);
+                journal.erased(self.spot.place);
             }
-            (Fate::Shared(place, _), edit) => {
+            (Fate::Shared(place), edit) => {
                 if let Some(shared) = &mut region.shared {
                     shared.apply(*place, edit);
                 }
@@ -80,8 +91,8 @@ impl Seat {
     #[inline]
     pub(crate) fn release(&self, region: &mut Region, budget: &Budget) {
         match &self.fate {
-            Fate::Own => region.release(self.place, budget),
-            Fate::Shared(place, _) => {
+            Fate::Own if self.claimed => region.release(&self.spot, budget),
+            Fate::Shared(place) => {
                 if let Some(shared) = &mut region.shared {
                     shared.release(*place);
                 }
@@ -96,33 +107,43 @@ impl Table {
     #[inline]
     pub(crate) fn seat(
         &self,
+        seat: &mut Seat,
         region: &mut Region,
         op: &Op<'_>,
-        place: Place,
         now: Micros,
         journal: &mut impl Journal,
-    ) -> Fate {
-        let known = region.find(place).is_some_and(|slot| slot.is_alive(now));
-        if known {
-            return match entries_needed(op.quota, &op.act) {
-                0 => Fate::Own,
-                more => self.seat_log(region, op, place, now, more),
-            };
+    ) {
+        seat.spot = region.spot(seat.spot.place);
+        let known = region.is_alive(&seat.spot, now);
+        match entries_needed(op.quota, &op.act) {
+            0 if known => {}
+            more if known => seat.fate = self.seat_log(region, op, &seat.spot, now, more),
+            _ if opens(op.quota, &op.act, now) => self.seat_new(seat, region, op, now, journal),
+            _ => seat.fate = self.seat_look(region, op, &seat.spot, now),
         }
-        if !opens(op.quota, &op.act, now) {
-            return self.seat_look(region, op, place, now);
-        }
+    }
+
+    /// An op that may write a new state.
+    fn seat_new(
+        &self,
+        seat: &mut Seat,
+        region: &mut Region,
+        op: &Op<'_>,
+        now: Micros,
+        journal: &mut impl Journal,
+    ) {
+        let budget = &self.budget;
         // What is over is found while there is still room, for soon there may be none.
-        if self.budget.is_short() {
+        if budget.is_short() {
             self.clean(region, now);
         }
-        let claimed = region.claim(place, now, &self.budget)
-            || (self.clean(region, now) && region.claim(place, now, &self.budget));
-        if claimed {
-            self.start_from_shared(region, op, place, now, journal);
-            return Fate::Own;
+        seat.claimed = region.claim(&mut seat.spot, now, budget)
+            || (self.clean(region, now) && region.claim(&mut seat.spot, now, budget));
+        if seat.claimed {
+            self.start_from_shared(region, op, &seat.spot, now, journal);
+        } else {
+            seat.fate = self.overflow(region, op, now);
         }
-        self.overflow(region, op, now)
     }
 
     /// Looks for dead states here and in another region; whether it buried any.
@@ -139,20 +160,20 @@ impl Table {
         &self,
         region: &mut Region,
         op: &Op<'_>,
-        place: Place,
+        spot: &Spot,
         now: Micros,
         more: usize,
     ) -> Fate {
         let budget = &self.budget;
-        if region.reserve(place, more, budget) {
+        if region.reserve(spot, more, budget) {
             return Fate::Own;
         }
-        if self.clean(region, now) && region.reserve(place, more, budget) {
+        if self.clean(region, now) && region.reserve(spot, more, budget) {
             return Fate::Own;
         }
-        let outcome = op.quota.decide(region.view(place, now), &op.act, now);
+        let outcome = op.quota.decide(region.view(spot, now), &op.act, now);
         match (outcome.edit, outcome.decision.fit) {
-            (Edit::Put { tail, .. }, _) if !region.fits(place, &tail) => {}
+            (Edit::Put { tail, .. }, _) if !region.fits(spot, &tail) => {}
             (_, Fit::Denied { retry_after }) if op.on_deny == OnDeny::Charge => {
                 return Fate::Denied(retry_after);
             }
@@ -168,18 +189,18 @@ impl Table {
         }
         // When the oldest entry leaves, a new one can take its place.
         let look = Act::Peek { cost: Cost::ZERO };
-        let present = op.quota.decide(region.view(place, now), &look, now);
+        let present = op.quota.decide(region.view(spot, now), &look, now);
         Fate::Denied(present.decision.reset_after)
     }
 
     /// An op without a state that writes none. A look still answers as a take would.
-    fn seat_look(&self, region: &mut Region, op: &Op<'_>, place: Place, now: Micros) -> Fate {
+    fn seat_look(&self, region: &mut Region, op: &Op<'_>, spot: &Spot, now: Micros) -> Fate {
         let shared = self.shared_place(region, op, now);
         match op.act {
             Act::Peek { cost } if opens(op.quota, &Act::Take { cost }, now) => {
                 if shared.is_some() {
                     self.share(region, op, now)
-                } else if region.has_room(place, now, &self.budget) {
+                } else if region.has_room(spot.place, now, &self.budget) {
                     Fate::Own
                 } else {
                     self.overflow(region, op, now)
@@ -214,7 +235,7 @@ impl Table {
         &self,
         region: &mut Region,
         op: &Op<'_>,
-        place: Place,
+        spot: &Spot,
         now: Micros,
         journal: &mut impl Journal,
     ) {
@@ -227,8 +248,8 @@ impl Table {
             .and_then(|s| s.cell(shared_place, now));
         let edit = cell.map(|cell| inherit(op.quota, &quota, cell, now));
         if let Some(Edit::Put { cell, until, tail }) = edit {
-            region.put(place, &cell, until, &tail, &self.budget);
-            journal.wrote(place, region.view(place, now), until, &tail);
+            region.put(spot, &cell, until, &tail, &self.budget);
+            journal.wrote(spot.place, region.view(spot, now), until, &tail);
         }
     }
 
@@ -265,7 +286,7 @@ impl Table {
             (shared, _) => shared.get_or_insert_default().claim(place, now),
         };
         if room {
-            Fate::Shared(place, quota)
+            Fate::Shared(place)
         } else {
             Fate::Denied(UNKNOWN_WAIT)
         }
@@ -279,12 +300,12 @@ pub(crate) fn part_twins(seats: &mut [Seat]) {
         let Some(seat) = rest.first_mut() else {
             continue;
         };
-        let Fate::Shared(place, _) = seat.fate else {
+        let Fate::Shared(place) = seat.fate else {
             continue;
         };
         let twin = |other: &Seat| {
             other.region == seat.region
-                && matches!(other.fate, Fate::Shared(taken, _) if taken == place)
+                && matches!(other.fate, Fate::Shared(taken) if taken == place)
         };
         if before.iter().any(twin) {
             seat.fate = Fate::Denied(UNKNOWN_WAIT);

@@ -96,14 +96,13 @@ impl Table {
         let op = Op::take(rule, key, quota, cost);
         let place = self.seed.place(&op);
         let mut region = self.visit(self.region_of(place), now);
-        let seat = Seat {
-            place,
-            region: 0,
-            fate: self.seat(&mut region, &op, place, now, &mut ()),
-        };
-        let stand_in = seat.fate.stand_in(&op);
-        let view = seat.view(&region, now);
-        let outcome = stand_in.quota.decide(view, &stand_in.act, now);
+        let mut seat = Seat::new(place, 0);
+        self.seat(&mut seat, &mut region, &op, now, &mut ());
+        let act = seat.fate.act(op.act);
+        let outcome = seat
+            .fate
+            .quota(quota)
+            .decide(seat.view(&region, now), &act, now);
         seat.apply(&mut region, &outcome.edit, now, &self.budget, &mut ());
         seat.release(&mut region, &self.budget);
         let mut decision = outcome.decision;
@@ -141,19 +140,20 @@ impl Table {
             hash,
         };
         let mut region = self.visit(self.region_of(place), now);
-        region.erase(place, &self.budget);
+        let mut spot = region.spot(place);
+        region.erase(&spot, &self.budget);
         if state.until <= now {
             return true;
         }
-        if !region.claim(place, now, &self.budget) {
+        if !region.claim(&mut spot, now, &self.budget) {
             return false;
         }
-        if !region.fill(place, &state.tail, &self.budget) {
-            region.release(place, &self.budget);
+        if !region.fill(&spot, &state.tail, &self.budget) {
+            region.release(&spot, &self.budget);
             return false;
         }
         region.put(
-            place,
+            &spot,
             &state.cell,
             state.until,
             &TailEdit::None,

@@ -44,19 +44,23 @@ impl Bench {
     fn write(&mut self, place: Place, n: u32, until: u64) -> bool {
         let (region, budget) = (&mut self.region, &self.budget);
         region.visit(NOW, budget);
-        let known = region.find(place).is_some_and(|slot| slot.is_alive(NOW));
+        let mut spot = region.spot(place);
+        let known = region.is_alive(&spot, NOW);
         if !known && budget.is_short() {
             region.clean(SEARCH, NOW, budget);
         }
-        if !known && !region.claim(place, NOW, budget) {
+        if !known && !region.claim(&mut spot, NOW, budget) {
             return false;
         }
-        region.put(place, &cell(n), Micros::new(until), &TailEdit::None, budget);
+        region.put(&spot, &cell(n), Micros::new(until), &TailEdit::None, budget);
         true
     }
 
     fn read(&self, place: Place) -> Option<u32> {
-        self.region.view(place, NOW).cell.map(|cell| cell.words[0])
+        self.region
+            .view(&Spot::new(place), NOW)
+            .cell
+            .map(|cell| cell.words[0])
     }
 
     /// The counts kept along the way are those found by counting.
@@ -94,7 +98,9 @@ fn states_whose_searches_meet_stay_apart() {
         assert_eq!(bench.read(place(hash, Kind::Bucket)), Some(n));
         assert_eq!(bench.read(place(hash, Kind::Counter)), Some(n + 1_000));
         if n % 2 == 0 {
-            bench.region.erase(place(hash, Kind::Bucket), &bench.budget);
+            bench
+                .region
+                .erase(&Spot::new(place(hash, Kind::Bucket)), &bench.budget);
         }
     }
     bench.audit();
@@ -120,7 +126,7 @@ fn a_region_is_a_map_through_growth_erasure_and_shrinking() {
         let hash = at.hash;
         if n % 3 == 0 {
             bench.region.visit(NOW, &bench.budget);
-            bench.region.erase(at, &bench.budget);
+            bench.region.erase(&Spot::new(at), &bench.budget);
             model.remove(&hash);
         } else {
             assert!(bench.write(at, n, 2_000));
@@ -183,7 +189,8 @@ fn a_spent_budget_refuses_and_loses_nothing() {
     assert!(!bench.region.has_room(spread(7), NOW, &bench.budget));
     let later = Micros::new(6_000);
     assert!(bench.region.has_room(spread(7), later, &bench.budget));
-    assert!(bench.region.claim(spread(7), later, &bench.budget));
-    bench.region.release(spread(7), &bench.budget);
+    let mut seventh = Spot::new(spread(7));
+    assert!(bench.region.claim(&mut seventh, later, &bench.budget));
+    bench.region.release(&seventh, &bench.budget);
     bench.audit();
 }

@@ -6,7 +6,7 @@
 //! each operation moves a stride of the old one, and searches look at both until the old one is
 //! empty.
 //!
-//! A decision on one key moves and cleans at most 64 slots: three strides, one tidying and four
+//! A decision on one key moves and cleans at most 64 slots: one stride, one tidying and four
 //! searches. The exception is an array that fills up while the one before it is still being moved,
 //! which takes more inserts than operations.
 
@@ -17,9 +17,9 @@ use crate::array::{Array, bytes_of};
 use crate::budget::Budget;
 use crate::slot::Slot;
 
-/// How many slots are moved at a time. A region that has just grown is moved when it has a sixth
-/// more keys, and is full again when it has a quarter more.
-const STRIDE: usize = 8;
+/// How many slots are moved at a time. A region that grows is moved by the time it has a 25th more
+/// keys, and grows again when it has a quarter more.
+const STRIDE: usize = 32;
 /// An operation in so many tidies up here, and one in so many elsewhere.
 const TIDY_EVERY: u32 = 64;
 /// How many slots are cleaned then.
@@ -33,6 +33,7 @@ impl Region {
     pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) -> bool {
         if self.old.len() > 0 {
             self.move_some(STRIDE, now, budget);
+            return false;
         }
         self.visits = self.visits.wrapping_add(1);
         if self.visits.is_multiple_of(TIDY_EVERY) {
@@ -43,6 +44,9 @@ impl Region {
 
     /// Cleans a little, and gives memory back that is no longer used.
     pub(crate) fn tidy(&mut self, now: Micros, budget: &Budget) {
+        if self.old.len() > 0 {
+            return self.move_some(STRIDE, now, budget);
+        }
         self.clean(TIDY, now, budget);
         if self
             .shared
@@ -51,9 +55,7 @@ impl Region {
         {
             self.shared = None;
         }
-        if self.old.len() > 0 {
-            self.move_some(STRIDE, now, budget);
-        } else if self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len() {
+        if self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len() {
             // Without room for the smaller array the larger one stays: nothing is lost.
             self.replace(self.keys, now, budget);
         }
@@ -69,7 +71,6 @@ impl Region {
         }
         self.old = core::mem::replace(&mut self.slots, Array::new(len));
         (self.moved, self.tombs, self.hand) = (0, 0, 0);
-        self.move_some(STRIDE, now, budget);
         true
     }
 
