@@ -8,7 +8,13 @@ fn the_page_shows_what_is_measured() {
     let page = std::fs::read_to_string(page).unwrap();
     let rows: Vec<_> = [10, 100].into_iter().flat_map(measure).collect();
     for row in &rows {
-        assert!(row.counter_worst < 2 * row.limit, "{row:?} breaks the bound");
+        assert!(
+            row.counter_worst < 2 * row.limit,
+            "{row:?} breaks the bound"
+        );
     }
-    assert!(page.contains(&table(&rows)), "run the example and paste its table");
+    assert!(
+        page.contains(&table(&rows)),
+        "run the example and paste its table"
+    );
 }
