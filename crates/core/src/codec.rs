@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A release reads the version before its own, and writes that one until told otherwise, so that
-//! mixed versions share counters. `vectors/state.jsonl` keeps bytes of every version.
+//! mixed versions share counters. `vectors/decisions.jsonl` keeps bytes of every version.
 
 use alloc::vec::Vec;
 use core::fmt;

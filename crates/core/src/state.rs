@@ -9,7 +9,7 @@ use crate::Micros;
 /// | bucket | anchor, whole µs | n-ths of a µs, units owed, 0 |
 /// | fixed window | end | count, debt, 0 |
 /// | counter | start | previous, current, debt |
-/// | log | newest charge | raw stamp of the same instant (low, high), 0 |
+/// | log | newest write | raw stamp of the same instant (low, high), 0 |
 /// | block | when it was set | duration in µs (low, high), 0 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Cell {

@@ -16,10 +16,10 @@
 
 pub mod bound;
 pub mod deviation;
-
 pub mod exact;
 pub mod laws;
 pub mod model;
 pub mod plain;
 pub mod random;
 pub mod trace;
+pub mod vectors;
