@@ -208,7 +208,9 @@ impl Bytes {
 
     /// The bytes of a trace's state in hexadecimal.
     pub fn hex(&self, trace: &str) -> Option<String> {
-        let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digit = |half: u8| char::from_digit(u32::from(half), 16);
+        let digits = |byte: &u8| [digit(byte >> 4), digit(byte & 15)].into_iter().flatten();
+        let hex = |bytes: &Vec<u8>| bytes.iter().flat_map(digits).collect();
         self.0.get(trace).map(hex)
     }
 }
