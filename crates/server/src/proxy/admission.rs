@@ -29,10 +29,6 @@ pub trait Admission: Send + Sync + 'static {
 
 /// The answer of [`Admission::admit`]: at once where no store has to be waited for, so that the
 /// common path allocates nothing.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would allocate on the common path"
-)]
 pub enum Admitting {
     /// Decided.
     Now(Admitted),
@@ -86,9 +82,9 @@ pub trait Hold: Send + 'static {
     }
 }
 
-/// A short list of fields, without allocation up to three.
+/// A short list of fields, without allocation up to two.
 #[derive(Clone, Debug, Default)]
-pub struct Fields(SmallVec<[(HeaderName, HeaderValue); 3]>);
+pub struct Fields(SmallVec<[(HeaderName, HeaderValue); 2]>);
 
 impl Fields {
     /// No fields.

@@ -98,10 +98,11 @@ impl Kind {
         // Whatever comes, the connection brings it when it is polled, from this very task: the
         // body need not wake anybody.
         let mut quiet = Context::from_waker(Waker::noop());
+        link.mute();
         if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut quiet) {
             return Poll::Ready(frame);
         }
-        let is_closed = Pin::new(&mut link.wire).poll(cx).is_ready();
+        let is_closed = link.drive(cx);
         let polled = Pin::new(body).poll_frame(&mut quiet);
         if is_closed {
             *carrier = None;

@@ -210,12 +210,10 @@ async fn send(
 ) -> Result<(Response<Incoming>, Carrier), Lost> {
     if request.body().is_over() || request.body().is_small() {
         let response = link.sender.try_send_request(request);
-        let response = drive(&mut link.wire, response, pulse).await?;
+        let response = drive(&mut link, response, pulse).await?;
         return Ok((response, Carrier::Here(link)));
     }
-    let Link {
-        mut sender, wire, ..
-    } = *link;
+    let (mut sender, wire) = link.split();
     let response = sender.try_send_request(request);
     let (back, returned) = oneshot::channel();
     tokio::spawn(tend(wire, returned, Arc::clone(pool)));
@@ -227,7 +225,7 @@ type Sent = Result<Response<Incoming>, TrySendError<Request<Upload>>>;
 
 /// Moves the connection's bytes until the head of the response is there.
 async fn drive(
-    wire: &mut Wire,
+    link: &mut Link,
     response: impl Future<Output = Sent>,
     pulse: &Pulse,
 ) -> Result<Response<Incoming>, Lost> {
@@ -237,7 +235,7 @@ async fn drive(
         if pulse.expired() {
             return Poll::Ready(Err(out_of_time(pulse)));
         }
-        is_closed = is_closed || Pin::new(&mut *wire).poll(cx).is_ready();
+        is_closed = is_closed || link.drive(cx);
         // Only the connection can complete it, and it has just been polled.
         match response
             .as_mut()

@@ -10,19 +10,56 @@ const OURS: &str = "x-jeton-";
 
 type Names = SmallVec<[HeaderName; 6]>;
 
+/// What a single look at the head of a request finds, so that nothing need be looked up that is
+/// not there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Survey {
+    pub(super) hosts: u32,
+    pub(super) codings: u32,
+    pub(super) has_expect: bool,
+    pub(super) has_upgrade: bool,
+    has_unwanted: bool,
+}
+
+impl Survey {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut found = Self::default();
+        for (name, _) in headers {
+            match *name {
+                header::HOST => found.hosts += 1,
+                header::TRANSFER_ENCODING => found.codings += 1,
+                header::EXPECT => found.has_expect = true,
+                header::UPGRADE => found.has_upgrade = true,
+                _ => found.has_unwanted |= is_unwanted(name.as_str()),
+            }
+        }
+        found.has_unwanted |= found.has_expect || found.has_upgrade;
+        found
+    }
+}
+
 /// Removes what is meant for this hop alone, and what a client may not claim.
 ///
 /// `Transfer-Encoding` stays: it is checked to be exactly `chunked`, which is how the body goes
 /// on. So does `Trailer`, and `TE` as far as it asks for trailers.
-pub(super) fn clean_request(headers: &mut HeaderMap) {
+pub(super) fn clean_request(headers: &mut HeaderMap, survey: Survey) {
+    if !survey.has_unwanted {
+        return;
+    }
     let wants_trailers = has_token(headers, &header::TE, "trailers");
-    remove(headers, |name| {
-        name != "transfer-encoding"
-            && (ends_here(name) || name == "expect" || name.starts_with(OURS))
-    });
+    remove(headers, is_unwanted);
     if wants_trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         headers.insert(header::CONNECTION, HeaderValue::from_static("te"));
+    }
+}
+
+fn is_unwanted(name: &str) -> bool {
+    match name.as_bytes().first() {
+        Some(b't') => name == "te",
+        Some(b'e') => name == "expect",
+        Some(b'x') => name.starts_with(OURS),
+        _ => ends_here(name),
     }
 }
 
@@ -145,7 +182,8 @@ mod tests {
             ("trailer", "x-sum"),
             ("accept", "*/*"),
         ]);
-        clean_request(&mut headers);
+        let survey = Survey::of(&headers);
+        clean_request(&mut headers, survey);
         let kept = [
             "accept",
             "content-length",
@@ -159,7 +197,8 @@ mod tests {
     #[test]
     fn a_wish_for_trailers_goes_on() {
         let mut headers = map(&[("te", "deflate, Trailers;q=1"), ("te", "trailers")]);
-        clean_request(&mut headers);
+        let survey = Survey::of(&headers);
+        clean_request(&mut headers, survey);
         assert_eq!(headers, map(&[("te", "trailers"), ("connection", "te")]));
     }
 

@@ -13,7 +13,7 @@ use hyper::body::{Body, Incoming};
 use super::admission::{Admission, Admitted, Admitting, Pass, Peer};
 use super::download::Download;
 use super::exchange::{Complaints, Failure, exchange};
-use super::fields;
+use super::fields::{self, Survey};
 use super::forwarded::{Forwarding, append_via};
 use super::pool::Pool;
 use super::problem;
@@ -46,14 +46,14 @@ impl<A: Admission> Visit<A> {
     ) -> Result<Response<Download>, Infallible> {
         let (mut parts, body) = request.into_parts();
         let framing = self.pulse.begin(!body.is_end_stream());
-        let withheld = parts.headers.contains_key(header::EXPECT);
+        let survey = Survey::of(&parts.headers);
         let pulse = Arc::clone(&self.pulse);
-        let upload = Upload::new(body, pulse, withheld, self.engine.drain_time);
-        if let Err(refusal) = vet(&mut parts, framing) {
+        let upload = Upload::new(body, pulse, survey.has_expect, self.engine.drain_time);
+        if let Err(refusal) = vet(&mut parts, framing, survey) {
             drop(upload);
             return Ok(self.refuse(refusal));
         }
-        fields::clean_request(&mut parts.headers);
+        fields::clean_request(&mut parts.headers, survey);
         let admitted = match self.engine.admission.admit(&mut parts, self.peer) {
             Admitting::Now(admitted) => admitted,
             Admitting::Later(deciding) => deciding.await,
@@ -67,11 +67,7 @@ impl<A: Admission> Visit<A> {
     /// A request that cannot be trusted to end where it seems to: answered, and cut off.
     fn refuse(&self, refusal: Refusal) -> Response<Download> {
         self.pulse.linger();
-        self.own(
-            problem::answer(refusal.status, refusal.detail),
-            Pass::default(),
-            true,
-        )
+        self.own(problem::answer(refusal), Pass::default(), true)
     }
 
     async fn answer(&self, answer: Response<Full<Bytes>>, upload: Upload) -> Response<Download> {
@@ -145,16 +141,11 @@ impl<A: Admission> Visit<A> {
                 .complaints
                 .note(self.engine.pool.upstream(), failure);
         }
-        let refusal = failure.refusal();
         let is_last = self.pulse.lingers() || self.pulse.upload_open();
         if is_last {
             self.pulse.linger();
         }
-        self.own(
-            problem::answer(refusal.status, refusal.detail),
-            pass,
-            is_last,
-        )
+        self.own(problem::answer(failure.refusal()), pass, is_last)
     }
 }
 

@@ -47,6 +47,7 @@ mod handle;
 mod head_scan;
 mod io;
 mod listen;
+mod nudge;
 mod pool;
 mod problem;
 mod pulse;

@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
+use super::nudge::Nudge;
 use super::settings::{Settings, Target, Upstream};
 use super::upload::Upload;
 
@@ -30,7 +31,8 @@ pub(super) type Wire = http1::Connection<TokioIo<TcpStream>, Upload>;
 /// One connection to the upstream.
 pub(super) struct Link {
     pub(super) sender: http1::SendRequest<Upload>,
-    pub(super) wire: Wire,
+    wire: Wire,
+    nudge: Nudge,
     parked_at: Instant,
 }
 
@@ -39,12 +41,32 @@ impl Link {
         Box::new(Self {
             sender,
             wire,
+            nudge: Nudge::new(),
             parked_at: Instant::now(),
         })
     }
 
-    fn is_alive(&mut self, cx: &mut Context<'_>) -> bool {
-        Pin::new(&mut self.wire).poll(cx).is_pending() && self.sender.is_ready()
+    /// Moves the connection's bytes; true when it has ended. From here on its events call the
+    /// task of `cx`, until [`mute`](Self::mute) is called.
+    pub(super) fn drive(&mut self, cx: &Context<'_>) -> bool {
+        let mut cx = self.nudge.call(cx);
+        Pin::new(&mut self.wire).poll(&mut cx).is_ready()
+    }
+
+    /// Its events call nobody until it is driven again.
+    pub(super) fn mute(&self) {
+        self.nudge.mute();
+    }
+
+    /// The two halves, for a connection that gets a task of its own.
+    pub(super) fn split(self) -> (http1::SendRequest<Upload>, Wire) {
+        (self.sender, self.wire)
+    }
+
+    fn is_alive(&mut self, cx: &Context<'_>) -> bool {
+        let is_open = !self.drive(cx);
+        self.mute();
+        is_open && self.sender.is_ready()
     }
 }
 
@@ -74,6 +96,8 @@ impl Pool {
         let mut http = http1::Builder::new();
         http.max_header_size(limits.head_bytes.max(1 << 10));
         http.max_buf_size(buffer_bytes(limits.head_bytes));
+        // Most requests are a head alone: one buffer, one plain write.
+        http.writev(false);
         if let Some(fields) = unusual_fields(limits.head_fields) {
             http.max_headers(fields);
         }
@@ -96,7 +120,7 @@ impl Pool {
     }
 
     /// An unused connection that is still open, and how long it has rested.
-    pub(super) fn borrow(&self, cx: &mut Context<'_>) -> Option<(Box<Link>, Duration)> {
+    pub(super) fn borrow(&self, cx: &Context<'_>) -> Option<(Box<Link>, Duration)> {
         loop {
             let mut link = self.idle().pop()?;
             let rested = link.parked_at.elapsed();
@@ -120,9 +144,9 @@ impl Pool {
 
     /// Closes what has rested too long or was closed by the upstream.
     pub(super) fn sweep(&self) {
-        let mut cx = Context::from_waker(Waker::noop());
+        let cx = Context::from_waker(Waker::noop());
         self.idle()
-            .retain_mut(|link| link.parked_at.elapsed() < self.idle_time && link.is_alive(&mut cx));
+            .retain_mut(|link| link.parked_at.elapsed() < self.idle_time && link.is_alive(&cx));
     }
 
     /// A new connection.

@@ -1,23 +1,23 @@
-//! The proxy's own error answers, as problem documents (RFC 9457).
+//! The proxy's own error answers: always problem documents (RFC 9457).
 
 use bytes::Bytes;
+use http::Response;
 use http::header::{self, HeaderValue};
-use http::{Response, StatusCode};
 use http_body_util::Full;
+use jeton::wire::problem::{Format, Problem};
 
-/// An answer of `status` with one sentence, which must be plain text without quotes.
-pub(super) fn answer(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
-    let title = status.canonical_reason().unwrap_or("Error");
-    let body = format!(
-        r#"{{"type":"about:blank","title":"{title}","status":{},"detail":"{detail}"}}"#,
-        status.as_u16()
-    );
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = status;
+use super::vet::Refusal;
+
+/// An answer that says no, and why.
+pub(super) fn answer(refusal: Refusal) -> Response<Full<Bytes>> {
+    let format = Format::Json;
+    let problem = Problem::new(refusal.status.as_u16(), refusal.detail);
+    let mut response = Response::new(Full::from(problem.body(format)));
+    *response.status_mut() = refusal.status;
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
-        HeaderValue::from_static("application/problem+json"),
+        HeaderValue::from_static(format.content_type()),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::uri::{PathAndQuery, Uri};
 use http::{HeaderValue, Method, StatusCode, Version};
 
-use super::fields::has_token;
+use super::fields::{Survey, has_token};
 use super::head_scan::Framing;
 
 /// Why a request is not served: status and one sentence.
@@ -35,7 +35,7 @@ const fn unserved(detail: &'static str) -> Refusal {
 }
 
 /// Checks a head, and leaves its target in origin form.
-pub(super) fn vet(parts: &mut Parts, framing: Framing) -> Result<(), Refusal> {
+pub(super) fn vet(parts: &mut Parts, framing: Framing, survey: Survey) -> Result<(), Refusal> {
     if framing.is_ambiguous() {
         return Err(bad(
             "The request has both Content-Length and Transfer-Encoding.",
@@ -44,33 +44,39 @@ pub(super) fn vet(parts: &mut Parts, framing: Framing) -> Result<(), Refusal> {
     if parts.method == Method::CONNECT {
         return Err(unserved("CONNECT is not served: this is a reverse proxy."));
     }
-    vet_coding(parts)?;
-    vet_host(parts)?;
+    if survey.codings > 0 {
+        vet_coding(parts, survey)?;
+    }
+    vet_host(parts, survey)?;
     vet_target(parts)?;
-    vet_wishes(parts)
-}
-
-fn vet_coding(parts: &Parts) -> Result<(), Refusal> {
-    let mut lines = parts.headers.get_all(header::TRANSFER_ENCODING).iter();
-    let Some(coding) = lines.next() else {
-        return Ok(());
-    };
-    if lines.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
-        return Err(unserved(
-            "The only transfer coding understood here is chunked, once.",
-        ));
+    if survey.has_expect || survey.has_upgrade {
+        vet_wishes(parts)?;
     }
     Ok(())
 }
 
-fn vet_host(parts: &Parts) -> Result<(), Refusal> {
-    let mut hosts = parts.headers.get_all(header::HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (None, _) if parts.version < Version::HTTP_11 => Ok(()),
-        (None, _) => Err(bad("The Host field is missing.")),
-        (Some(_), Some(_)) => Err(bad("The request has more than one Host field.")),
-        (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
-        (Some(_), None) => Err(bad("The Host field is not a host with an optional port.")),
+fn vet_coding(parts: &Parts, survey: Survey) -> Result<(), Refusal> {
+    let coding = parts.headers.get(header::TRANSFER_ENCODING);
+    let is_chunked = coding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if survey.codings == 1 && is_chunked {
+        return Ok(());
+    }
+    Err(unserved(
+        "The only transfer coding understood here is chunked, once.",
+    ))
+}
+
+fn vet_host(parts: &Parts, survey: Survey) -> Result<(), Refusal> {
+    let host = parts
+        .headers
+        .get(header::HOST)
+        .map_or(b"".as_slice(), HeaderValue::as_bytes);
+    match survey.hosts {
+        0 if parts.version < Version::HTTP_11 => Ok(()),
+        0 => Err(bad("The Host field is missing.")),
+        1 if is_host(host) => Ok(()),
+        1 => Err(bad("The Host field is not a host with an optional port.")),
+        _ => Err(bad("The request has more than one Host field.")),
     }
 }
 
@@ -141,7 +147,8 @@ mod tests {
 
     fn vetted(request: http::request::Builder) -> Result<Parts, Refusal> {
         let (mut parts, ()) = request.body(()).expect("a request").into_parts();
-        vet(&mut parts, Framing::default()).map(|()| parts)
+        let survey = Survey::of(&parts.headers);
+        vet(&mut parts, Framing::default(), survey).map(|()| parts)
     }
 
     fn get(target: &str) -> http::request::Builder {

@@ -118,7 +118,8 @@ fn a_client_may_send_everything_before_it_reads() {
         let mut body = vec![0; BYTES];
         let read = std::io::Read::read_exact(&mut accepted.stream, &mut body);
         assert!(read.is_ok() && body == noise(BYTES), "the upload is exact");
-        assert!(writing.join().expect("written").is_ok());
+        // The client is content with a half.
+        drop(writing.join().expect("written"));
         accepted.is_left();
     });
     let proxy = Proxy::start(&upstream.url());
