@@ -8,7 +8,7 @@
 //! - Logs, counters and windows that a key's own first charge opens share a sliding counter of half
 //!   the limit (rounded down), which lets fewer than one limit pass in any window.
 //! - A key that finds room later starts from what its shared cell still counts, as if all of it
-//!   were its own and had been charged now. Quotas that differ have cells of their own, since the
+//!   were its own and had been charged now, and that is written even if it is denied. Quotas that differ have cells of their own, since the
 //!   units one owes must not come back at another's rate; a key whose quota changes while it has no
 //!   place starts a new estimate.
 //!

@@ -69,7 +69,7 @@ impl Region {
     #[inline]
     fn slot(&self, spot: &Spot) -> Option<&Slot> {
         match self.slots.get(spot.at) {
-            Some(slot) if slot.is(spot.place) => Some(slot),
+            Some(found) if found.is(spot.place) => Some(found),
             _ => self.find(spot.place),
         }
     }
@@ -85,15 +85,15 @@ impl Region {
     /// Where the slot stands in `slots`; one that stands in `old` is moved first.
     #[inline]
     fn locate(&mut self, spot: &Spot) -> Option<usize> {
-        match self.slots.get(spot.at) {
-            Some(slot) if slot.is(spot.place) => return Some(spot.at),
-            _ => {}
+        let seen = self.slots.get(spot.at);
+        if seen.is_some_and(|found| found.is(spot.place)) {
+            return Some(spot.at);
         }
         match self.slots.find(spot.place) {
             None if self.old.len() > 0 => {
                 let at = self.old.find(spot.place)?;
-                let slot = core::mem::replace(self.old.get_mut(at)?, Slot::TOMB);
-                self.settle(slot)
+                let found = core::mem::replace(self.old.get_mut(at)?, Slot::TOMB);
+                self.settle(found)
             }
             at => at,
         }
@@ -109,9 +109,11 @@ impl Region {
     #[inline]
     pub(crate) fn view(&self, spot: &Spot, now: Micros) -> View<'_> {
         match self.slot(spot) {
-            Some(slot) if slot.is_alive(now) => View {
-                cell: Some(slot.cell()),
-                tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
+            Some(found) if found.is_alive(now) => View {
+                cell: Some(found.cell()),
+                tail: found
+                    .tail()
+                    .map_or(&[], |number| self.tails.entries(number)),
             },
             _ => View::ABSENT,
         }
@@ -128,11 +130,11 @@ impl Region {
         budget: &Budget,
     ) {
         let at = self.locate(spot);
-        let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) else {
+        let Some(found) = at.and_then(|at| self.slots.get_mut(at)) else {
             return;
         };
-        slot.write(cell, until);
-        if let (Some(number), true) = (slot.tail(), *tail != TailEdit::None) {
+        found.write(cell, until);
+        if let (Some(number), true) = (found.tail(), *tail != TailEdit::None) {
             self.tails.apply(number, tail, budget);
         }
     }

@@ -10,6 +10,7 @@ use jeton_core::{
 };
 
 use crate::budget::Budget;
+use crate::fate::Fate;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
 use crate::region::Region;
@@ -98,15 +99,24 @@ impl Table {
         let mut region = self.visit(self.region_of(place), now);
         let mut seat = Seat::new(place, 0);
         self.seat(&mut seat, &mut region, &op, now, &mut ());
-        let act = seat.fate.act(op.act);
-        let outcome = seat
-            .fate
-            .quota(quota)
-            .decide(seat.view(&region, now), &act, now);
+        if !matches!(seat.fate, Fate::Own) {
+            return self.take_short(&seat, &mut region, &op, now);
+        }
+        let outcome = quota.decide(seat.view(&region, now), &op.act, now);
         seat.apply(&mut region, &outcome.edit, now, &self.budget, &mut ());
         seat.release(&mut region, &self.budget);
+        outcome.decision
+    }
+
+    /// A take that has no room for its state.
+    #[cold]
+    fn take_short(&self, seat: &Seat, region: &mut Region, op: &Op<'_>, now: Micros) -> Decision {
+        let quota = seat.fate.quota(op.quota);
+        let outcome = quota.decide(seat.view(region, now), &seat.fate.act(op.act), now);
+        seat.apply(region, &outcome.edit, now, &self.budget, &mut ());
+        seat.release(region, &self.budget);
         let mut decision = outcome.decision;
-        seat.fate.translate(&op, &mut decision);
+        seat.fate.translate(op, &mut decision);
         decision
     }
 

@@ -48,11 +48,8 @@ impl Region {
             return self.move_some(STRIDE, now, budget);
         }
         self.clean(TIDY, now, budget);
-        if self
-            .shared
-            .as_ref()
-            .is_some_and(|shared| shared.is_idle(now))
-        {
+        let shared = self.shared.as_ref();
+        if shared.is_some_and(|shared| shared.is_idle(now)) {
             self.shared = None;
         }
         if self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len() {
@@ -81,10 +78,13 @@ impl Region {
             let Some(slot) = self.old.get_mut(at) else {
                 break;
             };
+            if slot.is_empty() || slot.is_tomb() {
+                continue;
+            }
             let slot = core::mem::replace(slot, Slot::TOMB);
             if slot.is_dead(now) {
                 self.forget(slot, budget);
-            } else if !slot.is_empty() && !slot.is_tomb() {
+            } else {
                 self.settle(slot);
             }
         }
