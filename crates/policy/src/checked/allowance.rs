@@ -83,8 +83,10 @@ fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
         ("epoch", Anchor::Epoch),
         ("first-request", Anchor::FirstRequest),
     ];
-    let never =
-        || zero("a burst of 0").fix("burst = 1, or limit = \"deny\" without rate and burst");
+    let never = || {
+        zero("a burst of 0")
+            .fix("burst = 1, or limit = \"unlimited\" or \"deny\" without rate and burst")
+    };
     Written {
         algorithm: section.word(cx, "algorithm", &ALGORITHMS, raw::ALGORITHMS),
         limit: limit(cx, section),

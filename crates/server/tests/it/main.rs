@@ -2,7 +2,12 @@
 //!
 //! Small by default; `JETON_FULL=1` runs the sizes the project promises.
 
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod api;
 mod bounds;
+mod cli;
+mod door;
 mod failing_upstream;
 mod fields;
 mod framing;

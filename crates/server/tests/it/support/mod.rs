@@ -1,6 +1,7 @@
 //! Servers, clients and files for the tests.
 
 pub(crate) mod admissions;
+pub(crate) mod binary;
 pub(crate) mod nginx;
 pub(crate) mod proxy;
 pub(crate) mod raw;

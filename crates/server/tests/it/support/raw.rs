@@ -93,6 +93,11 @@ impl Raw {
         })
     }
 
+    /// The head of a response that has no body, whatever length it states.
+    pub(crate) fn read_head(&mut self) -> Reply {
+        self.read_until(|text| text.ends_with("\r\n\r\n"))
+    }
+
     /// Reads until `is_enough`, or the end.
     pub(crate) fn read_until(&mut self, is_enough: impl Fn(&str) -> bool) -> Reply {
         let mut bytes = Vec::new();

@@ -1,0 +1,269 @@
+//! Starting and stopping: what is wrong is said with the fix, and nothing in flight is lost.
+
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::Folder;
+use crate::support::binary::{Running, command, jeton, jeton_in, stderr, stdout};
+use crate::support::nginx::Nginx;
+use crate::support::raw::{Raw, exchange};
+use crate::support::upstream::Upstream;
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+#[test]
+fn without_or_with_wrong_arguments_the_usage_is_shown() {
+    for arguments in [
+        &[][..],
+        &["rule"],
+        &["proxy"],
+        &[
+            "proxy",
+            "--upstream",
+            "http://a",
+            "--limit",
+            "1/s",
+            "--burst",
+            "1",
+            "--strict",
+        ],
+        &["serve", "--port", "1"],
+        &["simulate", "--svg", "out.svg"],
+        &["simulate", "--store", "redis://127.0.0.1"],
+    ] {
+        let output = jeton(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(
+            stderr(&output).contains("Usage: jeton"),
+            "{}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "");
+    }
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["--version"],
+        &["proxy", "--help"],
+    ] {
+        assert_eq!(jeton(arguments).status.code(), Some(0), "{arguments:?}");
+    }
+    assert_eq!(
+        stdout(&jeton(&["--version"])),
+        format!("jeton {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(stdout(&jeton(&["--help"])).contains("Exit status: 0 done, 1 failed"));
+}
+
+#[test]
+fn wrong_flags_of_the_proxy_are_named_with_their_fix() {
+    for (flags, said) in [
+        (
+            ["--upstream", "127.0.0.1:3000", "--limit", "1/s"],
+            "\"http://127.0.0.1:3000\"",
+        ),
+        (
+            ["--upstream", "https://a", "--limit", "1/s"],
+            "plain HTTP only",
+        ),
+        (
+            ["--upstream", "http://a/b", "--limit", "1/s"],
+            "\"http://a\"",
+        ),
+        (["--upstream", "http://a", "--limit", "100"], "--limit"),
+        (
+            ["--upstream", "http://a", "--limit", "0/s"],
+            "--limit 1/min",
+        ),
+    ] {
+        let output = jeton(&[&["proxy"], &flags[..]].concat());
+        assert_eq!(output.status.code(), Some(1), "{flags:?}");
+        assert!(
+            stderr(&output).contains(said),
+            "{flags:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_served_says_why() {
+    for (policy, said) in [
+        (
+            "[[rule]]\nname = \"a\"\nlimit = \"deny\"\n",
+            "names nothing to serve; add [proxy]",
+        ),
+        ("[api]\nlisten = \"0.0.0.0:0\"\n", "`token`"),
+        (
+            "[api]\nlisten = \"192.0.2.1:0\"\n",
+            "tokens come with a later version",
+        ),
+        (
+            "[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"a\"\n",
+            "`token`",
+        ),
+        ("[rls]\nlisten = \"127.0.0.1:0\"\n", "rls"),
+        ("nonsense", "jeton.toml:1"),
+    ] {
+        let folder = Folder::new();
+        folder.file("jeton.toml", policy.as_bytes());
+        let output = jeton_in(folder.path(), &["serve"], "");
+        assert_eq!(output.status.code(), Some(1), "{policy}");
+        assert!(
+            stderr(&output).contains(said),
+            "{policy}: {}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "", "{policy}");
+    }
+    let output = jeton_in(Folder::new().path(), &["serve"], "");
+    assert!(
+        stderr(&output).contains("there is no file jeton.toml"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_busy_port_is_named_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = taken.local_addr().expect("its address").to_string();
+    let output = jeton(&[
+        "proxy",
+        "--upstream",
+        "http://a",
+        "--limit",
+        "1/s",
+        "--listen",
+        &address,
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let said =
+        format!("cannot listen on {address}: it is in use; stop the program that listens there");
+    assert!(stderr(&output).contains(&said), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn the_proxy_says_what_it_does_and_how_to_get_strict() {
+    let nginx = Nginx::start();
+    let proxy = Running::proxy(&["--upstream", &nginx.url(), "--limit", "100/min"]);
+    let reply = exchange(proxy.proxy_address(), GET);
+    assert_eq!(
+        (reply.status(), reply.field("ratelimit")),
+        (200, Some("\"default\";r=99;t=1"))
+    );
+    assert_eq!(
+        reply.field("ratelimit-policy"),
+        Some("\"default\";q=100;w=60")
+    );
+    proxy.logs("");
+    let banner = proxy.banner();
+    for words in [
+        &nginx.url(),
+        "100/min per address, bursts to 100",
+        "at most 200 in any 1 min",
+        "one per 600 ms",
+    ] {
+        assert!(banner.contains(words), "{words}: {banner}");
+    }
+    crate::support::eventually("the way to strict", || {
+        proxy
+            .banner()
+            .contains("--strict makes it at most 100 in any 1 min")
+    });
+
+    let strict = Running::proxy(&["--upstream", &nginx.url(), "--limit", "100/min", "--strict"]);
+    assert!(
+        strict
+            .banner()
+            .contains("worst    at most 100 in any 1 min"),
+        "{}",
+        strict.banner()
+    );
+}
+
+#[test]
+fn sigterm_and_sigint_finish_what_is_in_flight() {
+    for signal in ["-TERM", "-INT"] {
+        let upstream = Upstream::start(|accepted| {
+            while accepted.read_request().is_some() {
+                thread::sleep(Duration::from_millis(600));
+                accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate");
+            }
+        });
+        let policy = format!(
+            "[proxy]\nlisten = \"127.0.0.1:0\"\nupstream = \"{}\"\n[api]\nlisten = \"127.0.0.1:0\"\n",
+            upstream.url()
+        );
+        let mut jeton = Running::serve(&policy);
+        let (proxy, api) = (jeton.proxy_address(), jeton.api_address());
+        let mut client = Raw::connect(proxy);
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        crate::support::eventually("the request is in flight", || !upstream.heads().is_empty());
+        jeton.signal(signal);
+        jeton.logs("finishing what is in flight");
+        // While the proxy drains, the API still tells how it goes.
+        let ready = exchange(
+            api,
+            "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        );
+        assert_eq!(ready.status(), 503);
+        let reply = client.read_response();
+        assert_eq!((reply.status(), reply.body()), (200, "late"));
+        assert_eq!(jeton.ends().code(), Some(0), "{}", jeton.log());
+        assert!(jeton.log().contains("stopped"), "{}", jeton.log());
+    }
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let upstream = Upstream::start(|accepted| {
+        accepted.read_request();
+        thread::sleep(Duration::from_secs(15));
+    });
+    let mut jeton = Running::proxy(&["--upstream", &upstream.url(), "--limit", "1/s"]);
+    let mut client = Raw::connect(jeton.proxy_address());
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    crate::support::eventually("the request is in flight", || !upstream.heads().is_empty());
+    let started = Instant::now();
+    jeton.signal("-TERM");
+    jeton.logs("finishing what is in flight");
+    jeton.signal("-TERM");
+    assert_eq!(jeton.ends().code(), Some(1));
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn sighup_is_logged_and_ends_nothing() {
+    let nginx = Nginx::start();
+    let jeton = Running::proxy(&["--upstream", &nginx.url(), "--limit", "10/s"]);
+    jeton.signal("-HUP");
+    jeton.logs("reloading is not supported by this version");
+    assert_eq!(exchange(jeton.proxy_address(), GET).status(), 200);
+}
+
+#[test]
+fn the_level_of_the_log_is_set_by_a_variable() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = taken.local_addr().expect("its address").to_string();
+    let flags = [
+        "proxy",
+        "--upstream",
+        "http://a",
+        "--limit",
+        "1/s",
+        "--listen",
+        &address,
+    ];
+    let output = command(&flags)
+        .env("JETON_LOG", "loud")
+        .output()
+        .expect("jeton runs");
+    assert!(
+        stderr(&output).contains("JETON_LOG=\"loud\" is no level"),
+        "{}",
+        stderr(&output)
+    );
+}
