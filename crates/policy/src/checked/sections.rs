@@ -10,6 +10,7 @@ use crate::diagnostic::{Fault, code};
 use crate::raw::{self, Context, Section, Spotted, Value, Vocabulary};
 use crate::setting::Setting;
 use crate::settings::{Answer, Api, Listen, Overflow, Proxy, Store};
+use crate::source::Mark;
 use crate::units::{parse_duration, parse_size};
 
 const PROXY: Vocabulary = Vocabulary {
@@ -107,12 +108,28 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
     let section = Section::open(cx, &API, root.item("api")?)?;
     section.require(cx, "listen", "listen = \"127.0.0.1:7070\"");
     let listen = section.parsed(cx, "listen", parse_listen)?;
+    refuse_beyond_loopback(cx, &listen.value, listen.mark);
     Some(Spotted {
         value: Api {
             listen: listen.value,
         },
         mark: listen.mark,
     })
+}
+
+/// Whoever reaches the API may spend what clients have left, so beyond this machine it would need
+/// the token that no one can set yet.
+fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: Mark) {
+    let Listen::Tcp(address) = listen.get() else {
+        return;
+    };
+    if !address.ip().to_canonical().is_loopback() {
+        let what = "the API listens beyond this machine, where it needs a `token`";
+        let fault = Fault::new(code::API_OPEN, what)
+            .label("a later version has tokens")
+            .fix(format!("listen = \"127.0.0.1:{}\"", address.port()));
+        let _: Option<()> = cx.error(mark, fault);
+    }
 }
 
 /// Two doors cannot stand in one place.

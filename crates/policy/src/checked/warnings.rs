@@ -34,7 +34,7 @@ pub(super) fn warn(
         cx.findings.warning(item.mark, fault);
     }
     trust(cx, root, settings);
-    doors(cx, root, settings, drafts);
+    doors(cx, settings, drafts);
     for draft in drafts {
         if let Allowance::Quota(terms) = &draft.rule.allowance {
             warn_about_terms(
@@ -144,7 +144,7 @@ fn holds_everybody(networks: &Prefixes) -> bool {
     v4 || v6
 }
 
-fn doors(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings, drafts: &[Draft]) {
+fn doors(cx: &mut Context<'_>, settings: &Settings, drafts: &[Draft]) {
     let proxy = settings.proxy.as_ref().map(|proxy| proxy.listen.get());
     let by_address = |draft: &&Draft| {
         draft
@@ -165,17 +165,6 @@ fn doors(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings, drafts: 
             .label("they share one counter, or what `missing` says")
             .fix("[client_ip] with header = \"x-forwarded-for\" and hops = 1");
         cx.findings.warning(draft.marks.key, fault);
-    }
-    if let Some(Listen::Tcp(address)) = settings.api.as_ref().map(|api| api.listen.get())
-        && !address.ip().is_loopback()
-    {
-        let fault = Fault::new(
-            code::API_OPEN,
-            "the API can be reached from outside this machine",
-        )
-        .label("anyone there may spend what clients have left")
-        .fix("listen = \"127.0.0.1:7070\"");
-        cx.findings.warning(place(root, "api", "listen"), fault);
     }
 }
 

@@ -74,13 +74,13 @@ codes! {
     EMPTY = "E025" "An empty list or text where it would match nothing.";
     TRUST = "E026" "Nothing says whose header is believed.";
     TOO_MANY = "E027" "More of something than one request could be decided by.";
+    API_OPEN = "E028" "The API beyond this machine needs a token, which a later version has.";
     NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
     BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
     TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";
     WINDOW_EDGE = "W104" "A fixed window lets twice its limit through around its edge.";
     LOG_MEMORY = "W105" "A sliding log remembers every request of a window.";
     NO_ADDRESS = "W106" "Clients have no address here, so they share one counter.";
-    API_OPEN = "W107" "Anyone who reaches the API's address may spend what clients have left.";
     REPLACED_SHADOW = "W108" "A rule in shadow has no vote, so it replaces no rule that has one.";
 }
 
