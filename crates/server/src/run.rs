@@ -10,7 +10,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use jeton::policy::{Listen, Policy};
+use jeton::policy::Policy;
 use jeton::{Clock, Gate};
 use tokio::sync::watch;
 
@@ -47,17 +47,11 @@ impl Service {
     /// Opens every listener that `policy` names, within a tokio runtime.
     ///
     /// # Errors
-    /// [`StartError`]: nothing to serve, an address that cannot be had, an API that would be open
-    /// to everybody.
+    /// [`StartError`]: nothing to serve, or an address that cannot be had.
     pub fn bind(policy: Policy) -> Result<Self, StartError> {
         let settings = policy.settings().clone();
         if settings.proxy.is_none() && settings.api.is_none() {
             return Err(StartError::NothingToServe);
-        }
-        if let Some(Listen::Tcp(address)) = settings.api.as_ref().map(|api| api.listen.get())
-            && !address.ip().to_canonical().is_loopback()
-        {
-            return Err(StartError::OpenApi { address: *address });
         }
         let table = Arc::new(table_for(&settings.store, Seeding::Secret)?);
         let gate = Gate::new(policy, Arc::clone(&table) as _, Clock::system());

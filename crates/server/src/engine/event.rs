@@ -6,7 +6,7 @@ use jeton::{Cost, Verb};
 use serde::Deserialize;
 use smallvec::SmallVec;
 
-use super::fields::{Text, Texts, Whole, present};
+use super::fields::{Object, Text, Texts, Whole, present};
 use super::request::Request;
 
 /// What is asked for.
@@ -82,9 +82,9 @@ struct TraceLine<'a> {
     #[serde(default, deserialize_with = "present")]
     cost: Option<Whole>,
     #[serde(borrow, default, deserialize_with = "present")]
-    charges: Option<Vec<RawCharge<'a>>>,
+    charges: Option<Vec<Object<RawCharge<'a>>>>,
     #[serde(borrow, default, deserialize_with = "present")]
-    request: Option<Box<Request<'a>>>,
+    request: Option<Object<Box<Request<'a>>>>,
 }
 
 /// The body of a call as it is written: its path says the verb, and time is the server's.
@@ -98,9 +98,9 @@ struct Body<'a> {
     #[serde(default, deserialize_with = "present")]
     cost: Option<Whole>,
     #[serde(borrow, default, deserialize_with = "present")]
-    charges: Option<Vec<RawCharge<'a>>>,
+    charges: Option<Vec<Object<RawCharge<'a>>>>,
     #[serde(borrow, default, deserialize_with = "present")]
-    request: Option<Box<Request<'a>>>,
+    request: Option<Object<Box<Request<'a>>>>,
 }
 
 #[derive(Deserialize)]
@@ -215,7 +215,9 @@ impl<'a> Body<'a> {
                 "stands without `rule`; write whose key it is",
             )),
             (None, Some(charges), None) => several(charges, verb),
-            (None, None, Some(request)) => Ok(Subject::Request(request, cost.unwrap_or_default())),
+            (None, None, Some(Object(request))) => {
+                Ok(Subject::Request(request, cost.unwrap_or_default()))
+            }
             (None, None, None) => {
                 let what =
                     "says nothing to charge; write `rule` and `key`, `charges`, or `request`";
@@ -232,11 +234,11 @@ fn either(field: &str, other: &str) -> InputError {
     InputError::new(field, format!("stands beside `{other}`; write one of them"))
 }
 
-fn several<'a>(charges: Vec<RawCharge<'a>>, verb: Verb) -> Result<Subject<'a>, InputError> {
+fn several<'a>(charges: Vec<Object<RawCharge<'a>>>, verb: Verb) -> Result<Subject<'a>, InputError> {
     if charges.is_empty() {
         return Err(InputError::new("charges", "is empty; write at least one"));
     }
-    let charge = |(index, raw): (usize, RawCharge<'a>)| {
+    let charge = |(index, Object(raw)): (usize, Object<RawCharge<'a>>)| {
         let cost = checked_cost(raw.cost, &format!("charges[{index}].cost"), verb)?;
         let (key, cost) = (raw.key.unwrap_or_default(), cost.unwrap_or_default());
         Ok(Charge {
@@ -268,7 +270,10 @@ impl Charge<'_> {
 
 /// Reads one JSON document, and only when that fails finds out where.
 fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, InputError> {
-    serde_json::from_slice(json).map_err(|error| locate::<T>(json, &error))
+    let object = serde_json::from_slice::<Object<T>>(json);
+    object
+        .map(|object| object.0)
+        .map_err(|error| locate::<T>(json, &error))
 }
 
 #[cold]
@@ -281,7 +286,7 @@ fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> 
         );
     }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
-    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    match serde_path_to_error::deserialize::<_, Object<T>>(&mut deserializer) {
         Err(found) => {
             let field = found.path().to_string();
             InputError::new(if field == "." { String::new() } else { field }, text)
@@ -368,6 +373,9 @@ mod tests {
             ("{", ""),
             ("", ""),
             ("[]", ""),
+            (r#"[0,"take","a","k"]"#, ""),
+            (r#"{"at_us":0,"charges":[["a","k"]]}"#, "charges[0]"),
+            (r#"{"at_us":0,"request":["GET"]}"#, "request"),
             (r#"{"at_us":0,"rule":"a","key":"k"} x"#, ""),
         ] {
             let error = refusal(json);

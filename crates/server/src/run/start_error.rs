@@ -1,7 +1,6 @@
 //! Why a policy that loads cannot be served.
 
 use std::fmt;
-use std::net::SocketAddr;
 
 use jeton::SettingsError;
 
@@ -13,11 +12,6 @@ use crate::proxy::{BindError, UpstreamError};
 pub enum StartError {
     /// It has neither a proxy nor an API.
     NothingToServe,
-    /// The API could be reached by everybody.
-    OpenApi {
-        /// Where it would listen.
-        address: SocketAddr,
-    },
     /// The upstream cannot be served.
     Upstream(UpstreamError),
     /// The table cannot be made.
@@ -33,13 +27,6 @@ impl fmt::Display for StartError {
                 "the policy names nothing to serve; add [proxy] with `listen` and `upstream`, \
                  [api] with `listen`, or both",
             ),
-            Self::OpenApi { address } => write!(
-                f,
-                "the API would listen on {address}, beyond this machine, where it needs a \
-                 `token`; tokens come with a later version, so listen on a loopback address such \
-                 as 127.0.0.1:{}",
-                address.port()
-            ),
             Self::Upstream(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
             Self::Bind(error) => error.fmt(f),
@@ -50,7 +37,7 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NothingToServe | Self::OpenApi { .. } => None,
+            Self::NothingToServe => None,
             Self::Upstream(error) => Some(error),
             Self::Table(error) => Some(error),
             Self::Bind(error) => Some(error),

@@ -97,7 +97,7 @@ fn a_policy_that_cannot_be_served_says_why() {
         ("[api]\nlisten = \"0.0.0.0:0\"\n", "`token`"),
         (
             "[api]\nlisten = \"192.0.2.1:0\"\n",
-            "tokens come with a later version",
+            "a later version has tokens",
         ),
         (
             "[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"a\"\n",
