@@ -113,20 +113,20 @@ where
     let mut armed = pulse.due().unwrap_or_else(|| Instant::now() + FAR);
     let mut timer = pin!(sleep_until(armed));
     let mut changed = pin!(stop.changed.notified());
-    let mut stage = 0;
-    let mut is_watched = false;
+    let mut stage = None;
+    let mut is_first = true;
     poll_fn(move |cx| {
-        while !is_watched || stop.stage.load(Ordering::Acquire) != stage {
-            if is_watched {
-                changed.set(stop.changed.notified());
-            } else {
-                is_watched = timer.as_mut().poll(cx).is_pending();
-            }
+        if std::mem::take(&mut is_first) {
+            // To be called by it: whether it has fired is looked at below.
+            let _ = timer.as_mut().poll(cx);
+        }
+        while stage != Some(stop.stage.load(Ordering::Acquire)) {
             // Registered before the stage is read, so that no change is missed.
+            changed.set(stop.changed.notified());
             let _ = changed.as_mut().poll(cx);
-            is_watched = true;
-            stage = stop.stage.load(Ordering::Acquire);
-            match stage {
+            let entered = stop.stage.load(Ordering::Acquire);
+            stage = Some(entered);
+            match entered {
                 CUT => return Poll::Ready(End::Cut("stopping")),
                 DRAIN => Pin::new(&mut *connection).graceful_shutdown(),
                 _ => {}

@@ -25,7 +25,7 @@ use super::vet::Refusal;
 /// A connection that rested this long may have been closed just now by an upstream that was tired
 /// of waiting: worth a copy of the head, so that the request can be asked again. Busy connections
 /// rest less, and nothing is copied.
-const STALE_AFTER: Duration = Duration::from_millis(5);
+const STALE_AFTER: Duration = Duration::from_millis(1);
 
 /// How long an upstream may take to read the rest of an upload it has already answered.
 const SETTLE_TIME: Duration = Duration::from_secs(5);
@@ -75,6 +75,10 @@ impl Failure {
             Self::Closed(_) => (
                 StatusCode::BAD_GATEWAY,
                 "The upstream closed the connection without an answer.",
+            ),
+            Self::Garbage(cause) if cause.is_parse_too_large() => (
+                StatusCode::BAD_GATEWAY,
+                "The head of the upstream's answer is too large.",
             ),
             Self::Garbage(_) | Self::Switched => (
                 StatusCode::BAD_GATEWAY,

@@ -63,8 +63,12 @@ fn is_unwanted(name: &str) -> bool {
     }
 }
 
-/// Removes what the upstream meant for its connection to us.
+/// Removes what the upstream meant for its connection to us; with a coding, also a length, which
+/// it overrides (RFC 9112, section 6.3).
 pub(super) fn clean_response(headers: &mut HeaderMap) {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     remove(headers, ends_here);
 }
 
@@ -203,9 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn a_response_loses_its_coding_and_keeps_its_length() {
+    fn a_coding_overrides_a_length() {
+        let mut headers = map(&[("transfer-encoding", "chunked"), ("content-length", "1")]);
+        clean_response(&mut headers);
+        assert!(headers.is_empty(), "{headers:?}");
+    }
+
+    #[test]
+    fn a_response_keeps_what_is_for_the_client() {
         let mut headers = map(&[
-            ("transfer-encoding", "chunked"),
             ("connection", "keep-alive"),
             ("proxy-authenticate", "Basic"),
             ("content-length", "1"),

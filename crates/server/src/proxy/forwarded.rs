@@ -28,7 +28,7 @@ impl Forwarding {
         }
     }
 
-    /// Writes the fields. `Host` must be present.
+    /// Writes the fields.
     pub(super) fn apply(&self, headers: &mut HeaderMap) {
         if let Some(address) = &self.address {
             append_address(headers, address);
@@ -39,9 +39,10 @@ impl Forwarding {
         if self.is_trusted && headers.contains_key(&X_FORWARDED_HOST) {
             return;
         }
-        if let Some(host) = headers.get(header::HOST).cloned() {
-            headers.insert(X_FORWARDED_HOST.clone(), host);
-        }
+        match headers.get(header::HOST).cloned() {
+            Some(host) => headers.insert(X_FORWARDED_HOST.clone(), host),
+            None => headers.remove(&X_FORWARDED_HOST),
+        };
     }
 }
 
@@ -135,7 +136,9 @@ mod tests {
     #[test]
     fn behind_a_unix_socket_nothing_is_invented() {
         let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-host", HeaderValue::from_static("claimed"));
         Forwarding::new(Peer::unix(), false).apply(&mut headers);
-        assert!(!headers.contains_key("x-forwarded-for"));
+        assert_eq!(headers.len(), 1);
+        assert_eq!(headers["x-forwarded-proto"], "http");
     }
 }

@@ -100,12 +100,9 @@ impl<A: Admission> Visit<A> {
         pass: Pass,
     ) -> Response<Download> {
         let engine = &self.engine;
-        if !parts.headers.contains_key(header::HOST) {
-            parts
-                .headers
-                .insert(header::HOST, engine.pool.upstream().authority.clone());
-        }
         self.forwarding.apply(&mut parts.headers);
+        let host = parts.headers.entry(header::HOST);
+        host.or_insert_with(|| engine.pool.upstream().authority.clone());
         append_via(&mut parts.headers, engine.via.as_ref());
         parts.version = Version::HTTP_11;
         parts.extensions.clear();

@@ -29,6 +29,9 @@ use super::settings::{Settings, Timeouts};
 /// Pause after a failed accept: out of file descriptors, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// More than a process can have; a semaphore could count them.
+const MOST_CONNECTIONS: u32 = 1 << 28;
+
 /// A client that is gone without a word is noticed after about two minutes.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
@@ -70,7 +73,11 @@ impl Bound {
             listener, settings, ..
         } = self;
         let server = Arc::new(Server::new(&settings, admission));
-        let room = Arc::new(Semaphore::new(settings.limits.connections.max(1)));
+        let most = settings
+            .limits
+            .connections
+            .clamp(1, MOST_CONNECTIONS as usize);
+        let room = Arc::new(Semaphore::new(most));
         let accepting = accept_all(&listener, &server, &room);
         tokio::select! {
             () = shutdown => {}
@@ -79,7 +86,7 @@ impl Bound {
         }
         drop(listener);
         server.stop.drain();
-        let all = u32::try_from(settings.limits.connections.max(1)).unwrap_or(u32::MAX);
+        let all = u32::try_from(most).unwrap_or(MOST_CONNECTIONS);
         if timeout(settings.timeouts.shutdown, room.acquire_many(all))
             .await
             .is_err()
@@ -162,18 +169,21 @@ async fn accept_all<A: Admission>(
 ) {
     while let Ok(room) = Arc::clone(room).acquire_owned().await {
         let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().await.and_then(|(stream, address)| {
-                prepare(&stream)?;
+            Listener::Tcp(listener) => listener.accept().await.map(|(stream, address)| {
+                prepare(&stream);
                 server.spawn(stream, Peer::tcp(address), room);
-                Ok(())
             }),
             Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
                 server.spawn(stream, Peer::unix(), room);
             }),
         };
-        if let Err(error) = accepted {
-            tracing::warn!(%error, "a connection was not accepted");
-            sleep(ACCEPT_PAUSE).await;
+        match accepted {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
         }
     }
 }
@@ -184,9 +194,15 @@ fn via_field(pseudonym: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_maybe_shared(Bytes::from(field)).ok()
 }
 
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
+/// Both settings help and neither is needed: a client may be gone again by now.
+fn prepare(stream: &TcpStream) {
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
+    let prepared = stream
+        .set_nodelay(true)
+        .and_then(|()| SockRef::from(stream).set_tcp_keepalive(&keepalive));
+    if let Err(error) = prepared {
+        tracing::debug!(%error, "a client's socket keeps its defaults");
+    }
 }
 
 async fn sweep(pool: &Pool) {

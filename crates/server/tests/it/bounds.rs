@@ -84,7 +84,7 @@ fn a_connection_that_says_nothing_is_closed_without_a_word() {
 fn heads_have_a_size_and_a_count() {
     let upstream = Upstream::answering(OK);
     let proxy = Proxy::with(&upstream.url(), Everybody, |it| {
-        it.limits.head_bytes = 16 << 10
+        it.limits.head_bytes = 16 << 10;
     });
     let status = |fields: &str| {
         let head = format!("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{fields}\r\n");

@@ -124,7 +124,7 @@ fn a_head_bomb_is_502() {
     });
     let proxy = Proxy::start(&upstream.url());
     let reply = Raw::connect(proxy.address()).send(GET).read_response();
-    assert_bad_gateway(&reply, "not HTTP");
+    assert_bad_gateway(&reply, "too large");
 }
 
 #[test]
@@ -244,4 +244,34 @@ fn a_client_that_leaves_amid_its_upload_takes_its_request_with_it() {
     eventually("the upstream sees a broken request", || {
         is_left.load(Ordering::SeqCst)
     });
+}
+
+#[test]
+fn an_answer_too_many_is_nobodys() {
+    // Whoever asks next on this connection must not get it.
+    let upstream = Upstream::start(|accepted| {
+        while accepted.read_request().is_some() {
+            accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright");
+            accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong");
+        }
+    });
+    let proxy = Proxy::start(&upstream.url());
+    let mut client = Raw::connect(proxy.address());
+    for number in 0..20 {
+        thread::sleep(Duration::from_millis(number % 3));
+        let reply = client.send(GET).read_response();
+        assert!(!reply.body().contains("wrong"), "{number}: {}", reply.text);
+    }
+}
+
+#[test]
+fn an_answer_with_two_framings_goes_on_with_one() {
+    let upstream = Upstream::answering(
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n\
+         6\r\nabcdef\r\n0\r\n\r\n",
+    );
+    let proxy = Proxy::start(&upstream.url());
+    let reply = Raw::connect(proxy.address()).send(GET).read_response();
+    assert_eq!(reply.field("content-length"), None, "{}", reply.text);
+    assert!(reply.body().contains("abcdef"), "{}", reply.text);
 }

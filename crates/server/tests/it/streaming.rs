@@ -284,3 +284,27 @@ fn what_is_held_for_a_request_is_given_back_when_its_body_ends() {
         held.load(Ordering::SeqCst) == 0
     });
 }
+
+#[test]
+fn a_body_passes_whatever_the_method() {
+    let upstream = Upstream::start(|accepted| {
+        while let Some((_, body)) = accepted.read_request() {
+            let body = String::from_utf8(body).expect("text");
+            let length = body.len();
+            accepted.write(&format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}"
+            ));
+        }
+    });
+    let proxy = Proxy::start(&upstream.url());
+    let mut client = Raw::connect(proxy.address());
+    for method in ["GET", "DELETE", "OPTIONS", "POST", "PATCH", "BREW"] {
+        for framed in [
+            "Content-Length: 3\r\n\r\nabc",
+            "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        ] {
+            client.send(&format!("{method} / HTTP/1.1\r\nHost: a\r\n{framed}"));
+            assert_eq!(client.read_response().body(), "abc", "{method}, {framed}");
+        }
+    }
+}

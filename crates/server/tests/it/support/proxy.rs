@@ -69,7 +69,7 @@ impl Proxy {
     /// Tells it to stop.
     pub(crate) fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            drop(stop.send(()));
+            let _ = stop.send(());
         }
     }
 
