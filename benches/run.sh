@@ -1,0 +1,5 @@
+#!/bin/sh
+# Jeton against its peers in one run: in this process, and as a proxy. Prints tables with ratios.
+set -eu
+cd "$(dirname "$0")"
+cargo run --release --quiet --bin in_process
