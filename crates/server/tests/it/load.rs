@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::nginx::Nginx;
+use crate::support::proxy::Proxy;
 use crate::support::raw::Raw;
+use crate::support::upstream::{Accepted, Upstream};
 use crate::support::{Folder, curl, is_full, noise, run};
 
 /// The example `open_door`: the engine in a process of its own, so that its memory can be told
@@ -121,7 +123,7 @@ fn large_bodies_do_not_stay_in_memory() {
     let mut client = Raw::connect(door.address);
     client.send("GET /files/large HTTP/1.1\r\nHost: a\r\n\r\n");
     thread::sleep(Duration::from_millis(500));
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = vec![0; 1 << 16];
     client.0.read_exact(&mut buffer).expect("the beginning");
     let (resident, most) = door.memory();
     println!(
@@ -153,4 +155,65 @@ fn many_connections_come_and_go() {
     (0..if is_full() { 20_000 } else { 2_000 }).for_each(|_| visit());
     let (resident, _) = door.memory();
     assert!(resident < warm + (4 << 20), "{resident} bytes after {warm}");
+}
+
+/// Echoes in pieces of changing sizes, pausing now and then, so that every wait on the way is
+/// entered and left in every order.
+fn echo_haltingly(accepted: &mut Accepted) {
+    while let Some((_, body)) = accepted.read_request() {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        accepted.write(&head);
+        let mut rest = body.as_slice();
+        let mut piece = 1 + body.len() % 977;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(piece.min(rest.len()));
+            if accepted.stream.get_mut().write_all(now).is_err() {
+                return;
+            }
+            if piece % 3 == 0 {
+                thread::sleep(Duration::from_micros(50));
+            }
+            rest = later;
+            piece = 1 + piece * 7 % 30_011;
+        }
+    }
+}
+
+#[test]
+fn no_exchange_is_forgotten() {
+    let upstream = Upstream::start(echo_haltingly);
+    let proxy = Proxy::start(&upstream.url());
+    let rounds = if is_full() { 2_000 } else { 100 };
+    let clients: Vec<_> = (0..12_usize)
+        .map(|client| {
+            let address = proxy.address();
+            thread::spawn(move || {
+                let mut stream = BufReader::new(Raw::connect(address).0);
+                for round in 0..rounds {
+                    let sent = noise((client * 7919 + round * 104_729) % 120_000);
+                    let head = format!(
+                        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n",
+                        sent.len()
+                    );
+                    let mut request = head.into_bytes();
+                    request.extend_from_slice(&sent);
+                    stream.get_mut().write_all(&request).expect("sent");
+                    let mut head = String::new();
+                    while !head.ends_with("\r\n\r\n") {
+                        assert_ne!(stream.read_line(&mut head).expect("a line"), 0, "{head}");
+                    }
+                    assert!(
+                        head.starts_with("HTTP/1.1 200"),
+                        "{client}, {round}: {head}"
+                    );
+                    let mut back = vec![0; sent.len()];
+                    stream.read_exact(&mut back).expect("the echo");
+                    assert!(back == sent, "{client}, {round}: another body came back");
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().expect("a client that got all its answers");
+    }
 }
