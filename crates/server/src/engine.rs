@@ -20,11 +20,14 @@
 
 mod event;
 mod fields;
+mod input;
 mod line;
+mod raw;
 mod request;
 mod step;
 
-pub use event::{Event, InputError};
+pub use event::Event;
+pub use input::InputError;
 pub(crate) use line::mode_word;
 pub use line::{Line, Unit};
 pub use step::step;

@@ -1,12 +1,11 @@
 //! One event: a line of a trace, or the body of a call to the API.
 
-use std::fmt;
-
 use jeton::{Cost, Verb};
-use serde::Deserialize;
 use smallvec::SmallVec;
 
-use super::fields::{Object, Text, Texts, Whole, present};
+use super::fields::{Text, Texts};
+use super::input::{InputError, read};
+use super::raw::{Body, TraceLine};
 use super::request::Request;
 
 /// What is asked for.
@@ -37,103 +36,6 @@ pub(super) struct Charge<'a> {
     pub(super) cost: Cost,
 }
 
-/// Why an event cannot be carried out; nothing was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError {
-    /// The member that is wrong, such as `charges[1].cost`; empty if it is the whole.
-    pub field: String,
-    /// What is wrong with it and what to write.
-    pub what: String,
-}
-
-impl InputError {
-    pub(super) fn new(field: impl Into<String>, what: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            what: what.into(),
-        }
-    }
-}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.field.is_empty() {
-            f.write_str(&self.what)
-        } else {
-            write!(f, "`{}`: {}", self.field, self.what)
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
-
-/// A line of a trace as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TraceLine<'a> {
-    #[serde(default, deserialize_with = "present")]
-    at_us: Option<Whole>,
-    #[serde(default, deserialize_with = "present")]
-    op: Option<Op>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    rule: Option<Text<'a>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    key: Option<Texts<'a>>,
-    #[serde(default, deserialize_with = "present")]
-    cost: Option<Whole>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    charges: Option<Vec<Object<RawCharge<'a>>>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    request: Option<Object<Box<Request<'a>>>>,
-}
-
-/// The body of a call as it is written: its path says the verb, and time is the server's.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Body<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    rule: Option<Text<'a>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    key: Option<Texts<'a>>,
-    #[serde(default, deserialize_with = "present")]
-    cost: Option<Whole>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    charges: Option<Vec<Object<RawCharge<'a>>>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    request: Option<Object<Box<Request<'a>>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCharge<'a> {
-    #[serde(borrow)]
-    rule: Text<'a>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    key: Option<Texts<'a>>,
-    #[serde(default, deserialize_with = "present")]
-    cost: Option<Whole>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Op {
-    Take,
-    Check,
-    Refund,
-    Reset,
-}
-
-impl From<Op> for Verb {
-    fn from(op: Op) -> Self {
-        match op {
-            Op::Take => Self::Take,
-            Op::Check => Self::Check,
-            Op::Refund => Self::Refund,
-            Op::Reset => Self::Reset,
-        }
-    }
-}
-
 impl<'a> Event<'a> {
     /// Reads a line of a trace.
     ///
@@ -161,7 +63,7 @@ impl<'a> Event<'a> {
             let what = "is missing; write the instant in microseconds since the Unix epoch";
             return Err(InputError::new("at_us", what));
         };
-        let verb = op.unwrap_or(Op::Take).into();
+        let verb = op.map_or(Verb::Take, Verb::from);
         let body = Body {
             rule,
             key,
@@ -190,116 +92,10 @@ impl<'a> Event<'a> {
     }
 }
 
-impl<'a> Body<'a> {
-    /// One of the three ways to say what is meant, and not two of them.
-    fn subject(self, verb: Verb) -> Result<Subject<'a>, InputError> {
-        let Self {
-            rule,
-            key,
-            cost,
-            charges,
-            request,
-        } = self;
-        let cost = checked_cost(cost, "cost", verb)?;
-        match (rule, charges, request) {
-            (Some(rule), None, None) => {
-                let (key, cost) = (key.unwrap_or_default(), cost.unwrap_or_default());
-                Ok(Subject::One(Charge { rule, key, cost }))
-            }
-            (None, Some(_), None) if cost.is_some() => Err(InputError::new(
-                "cost",
-                "stands beside `charges`; write it in each of them",
-            )),
-            (None, _, _) if key.is_some() => Err(InputError::new(
-                "key",
-                "stands without `rule`; write whose key it is",
-            )),
-            (None, Some(charges), None) => several(charges, verb),
-            (None, None, Some(Object(request))) => {
-                Ok(Subject::Request(request, cost.unwrap_or_default()))
-            }
-            (None, None, None) => {
-                let what =
-                    "says nothing to charge; write `rule` and `key`, `charges`, or `request`";
-                Err(InputError::new("", format!("the event {what}")))
-            }
-            (Some(_), Some(_), _) => Err(either("charges", "rule")),
-            (Some(_), None, Some(_)) => Err(either("request", "rule")),
-            (None, Some(_), Some(_)) => Err(either("request", "charges")),
-        }
-    }
-}
-
-fn either(field: &str, other: &str) -> InputError {
-    InputError::new(field, format!("stands beside `{other}`; write one of them"))
-}
-
-fn several<'a>(charges: Vec<Object<RawCharge<'a>>>, verb: Verb) -> Result<Subject<'a>, InputError> {
-    if charges.is_empty() {
-        return Err(InputError::new("charges", "is empty; write at least one"));
-    }
-    let charge = |(index, Object(raw)): (usize, Object<RawCharge<'a>>)| {
-        let cost = checked_cost(raw.cost, &format!("charges[{index}].cost"), verb)?;
-        let (key, cost) = (raw.key.unwrap_or_default(), cost.unwrap_or_default());
-        Ok(Charge {
-            rule: raw.rule,
-            key,
-            cost,
-        })
-    };
-    let charges: Result<Vec<_>, InputError> = charges.into_iter().enumerate().map(charge).collect();
-    Ok(Subject::Several(charges?))
-}
-
-/// What no limit can hold keeps its meaning, "impossible", when it saturates.
-fn checked_cost(cost: Option<Whole>, field: &str, verb: Verb) -> Result<Option<Cost>, InputError> {
-    match cost {
-        Some(_) if verb == Verb::Reset => Err(InputError::new(
-            field,
-            "means nothing for a reset; leave it out",
-        )),
-        cost => Ok(cost.map(|units| Cost::new(units.0))),
-    }
-}
-
 impl Charge<'_> {
     pub(super) fn parts(&self) -> SmallVec<[&str; 2]> {
         self.key.iter().collect()
     }
-}
-
-/// Reads one JSON document, and only when that fails finds out where.
-fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, InputError> {
-    let object = serde_json::from_slice::<Object<T>>(json);
-    object
-        .map(|object| object.0)
-        .map_err(|error| locate::<T>(json, &error))
-}
-
-#[cold]
-fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> InputError {
-    let text = without_place(error);
-    if !error.is_data() {
-        return InputError::new(
-            "",
-            format!("not JSON: {text}, at column {}", error.column()),
-        );
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    match serde_path_to_error::deserialize::<_, Object<T>>(&mut deserializer) {
-        Err(found) => {
-            let field = found.path().to_string();
-            InputError::new(if field == "." { String::new() } else { field }, text)
-        }
-        Ok(_) => InputError::new("", text),
-    }
-}
-
-/// The message alone: an event is one line, and its number is told beside it.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

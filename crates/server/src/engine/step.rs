@@ -3,7 +3,8 @@
 use jeton::{ChargeError, Deciding, Gate, NamedCharge};
 use smallvec::SmallVec;
 
-use super::event::{Charge, Event, InputError, Subject};
+use super::event::{Charge, Event, Subject};
+use super::input::InputError;
 
 /// Carries an event out.
 ///
