@@ -8,6 +8,8 @@
 
 mod answered;
 mod clock;
+#[cfg(feature = "http")]
+pub mod door;
 mod gate;
 mod limiter;
 mod meters;

@@ -1,20 +1,6 @@
 //! The door of the proxy: a request becomes facts, the gate's answer becomes fields or a refusal.
 //!
-//! | what became of the request | what the client gets |
-//! |---|---|
-//! | rules allowed it | the upstream's answer, with the limit fields appended |
-//! | a rule denied it | 429, `Retry-After`, the limit fields, a body by `Accept` |
-//! | its cost can never fit | 429 without `Retry-After` |
-//! | `block` list, `limit = "deny"`, `missing = "deny"` | 403: waiting is no help |
-//! | more rules than one step can hold | 503: the policy is to blame, and none may be left out |
-//! | nothing counted, or the store gave no decision | the upstream's answer as it is |
-//!
-//! Refusals are never to be stored by a cache (RFC 6585, section 4). Fields that the upstream set
-//! itself are kept, ours stand behind them.
-
-pub(crate) mod answer;
-mod facts;
-mod fields;
+//! Both are the words of [`jeton::door`], which says who gets what.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use http::request::Parts;
+use http_body_util::Full;
+use jeton::door::{HttpFacts, format_of};
 use jeton::wire::client_ip::{ClientIp, Origin, Source};
 use jeton::wire::problem::Format;
 use jeton::{Answered, Gate};
 
 use crate::metrics::Metrics;
 use crate::proxy::{Admission, Admitted, Admitting, Pass, Peer};
-use facts::HttpFacts;
 
 /// Decides about the requests of a proxy.
 pub struct Door {
@@ -81,10 +68,10 @@ impl Admission for Door {
         match deciding.now() {
             Ok(answered) => {
                 self.metrics.decided(asked, &answered);
-                Admitting::Now(admitted(&answered, || format(request)))
+                Admitting::Now(admitted(&answered, || format_of(request)))
             }
             Err(later) => {
-                let (metrics, format) = (Arc::clone(&self.metrics), format(request));
+                let (metrics, format) = (Arc::clone(&self.metrics), format_of(request));
                 Admitting::Later(Box::pin(async move {
                     let answered = later.wait().await;
                     metrics.decided(asked, &answered);
@@ -102,17 +89,11 @@ impl Admission for Door {
 }
 
 fn admitted(answered: &Answered, format: impl FnOnce() -> Format) -> Admitted {
-    match answer::refusal(answered, format) {
-        Some(refusal) => Admitted::Answer(refusal),
+    match answered.refusal() {
+        Some(refusal) => Admitted::Answer(refusal.response(format()).map(Full::from)),
         None => Admitted::Pass(Pass {
-            response_fields: fields::of(answered).collect(),
+            response_fields: answered.limit_fields().collect(),
             hold: None,
         }),
     }
-}
-
-/// How the client wants to be told.
-fn format(parts: &Parts) -> Format {
-    let lines = parts.headers.get_all(http::header::ACCEPT).iter();
-    Format::from_accept(lines.map(http::HeaderValue::as_bytes))
 }

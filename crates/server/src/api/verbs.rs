@@ -11,7 +11,6 @@ use jeton::wire::problem::Problem;
 use jeton::{Answered, Verb};
 
 use super::{Api, answer};
-use crate::door::answer::denial_fields;
 use crate::engine::{Event, InputError, Line, step};
 
 /// The longest body that is read, in bytes.
@@ -47,9 +46,11 @@ async fn answer(api: &Api, verb: Verb, request: Request) -> Result<Response, Res
 
 fn respond(answered: &Answered, denial: Option<StatusCode>) -> Response {
     let mut response = answer::json(&Line::of_call(answered));
-    if let (false, Some(status)) = (answered.allowed(), denial) {
+    if let Some(status) = denial
+        && let Some(refusal) = answered.refusal()
+    {
         *response.status_mut() = status;
-        denial_fields(answered, response.headers_mut());
+        refusal.write_fields(response.headers_mut());
     }
     response
 }

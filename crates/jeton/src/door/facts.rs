@@ -4,16 +4,29 @@ use std::net::IpAddr;
 
 use http::header::HOST;
 use http::request::Parts;
-use jeton::policy::Facts;
+use jeton_policy::Facts;
 
-/// What the head of a request tells.
-pub(super) struct HttpFacts<'a> {
+/// What the head of a request tells, with the client's address as its door found it.
+///
+/// ```
+/// use jeton::door::HttpFacts;
+/// use jeton::policy::Facts;
+///
+/// let request = http::Request::get("http://api.example/users?page=2").body(())?;
+/// let (parts, ()) = request.into_parts();
+/// let facts = HttpFacts::new(&parts, None);
+/// assert_eq!((facts.host(), facts.path()), (Some("api.example"), Some("/users")));
+/// # Ok::<(), http::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct HttpFacts<'a> {
     parts: &'a Parts,
     client: Option<IpAddr>,
 }
 
 impl<'a> HttpFacts<'a> {
-    pub(super) const fn new(parts: &'a Parts, client: Option<IpAddr>) -> Self {
+    /// The facts of the request with this head, sent by `client` as `[client_ip]` has it.
+    pub const fn new(parts: &'a Parts, client: Option<IpAddr>) -> Self {
         Self { parts, client }
     }
 }

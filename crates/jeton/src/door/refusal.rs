@@ -1,0 +1,167 @@
+//! A request that may not pass, in the words of HTTP.
+
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use jeton_core::{Fit, Span};
+use jeton_wire::problem::{Format, Problem};
+use jeton_wire::ratelimit::Dialect;
+use smallvec::SmallVec;
+
+use super::fields::{Told, limit_fields};
+use crate::{Answered, Disposition};
+
+/// Why a request may not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grounds {
+    /// There is no room now. Waiting this long suffices if nobody else competes.
+    Denied {
+        /// `None` if no wait is known.
+        retry_after: Option<Span>,
+    },
+    /// The request costs more than a limit can ever hold.
+    Impossible,
+    /// On a list, under a word that denies, or without what a rule asks for: waiting is no help.
+    Forbidden,
+    /// More rules apply than can be decided together, and none may be left out.
+    TooManyRules,
+}
+
+/// The answer to a request that may not pass: made from an [`Answered`] by [`Answered::refusal`].
+///
+/// ```
+/// use jeton::door::{Refusal, Told};
+/// use jeton::wire::{problem::Format, ratelimit::Dialect};
+/// use jeton::Limiter;
+///
+/// let limiter = Limiter::bucket("5/s", 1)?;
+/// limiter.take("alice");
+/// let decision = limiter.take("alice");
+/// let told = Told { name: "api", quota: limiter.quota(), decision: &decision };
+/// let refusal = Refusal::of(&told, Dialect::Ietf11).expect("one unit was all there was");
+/// let response = refusal.response(Format::Text);
+/// assert_eq!(response.status(), 429);
+/// assert_eq!(response.headers()["retry-after"], "1");
+/// # Ok::<(), jeton::LimiterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Refusal<'a> {
+    grounds: Grounds,
+    violated: SmallVec<[&'a str; 3]>,
+    limit_fields: SmallVec<[(HeaderName, HeaderValue); 2]>,
+}
+
+impl Answered {
+    /// The refusal of a request that may not pass; none for one that may.
+    pub fn refusal(&self) -> Option<Refusal<'_>> {
+        if self.allowed() {
+            return None;
+        }
+        let grounds = match self.disposition() {
+            Disposition::Blocked | Disposition::Refused { .. } => Grounds::Forbidden,
+            Disposition::TooManyRules => Grounds::TooManyRules,
+            _ if self.impossible() => Grounds::Impossible,
+            _ => {
+                let retry_after = self.retry_after();
+                Grounds::Denied { retry_after }
+            }
+        };
+        Some(Refusal {
+            grounds,
+            violated: self.violated().collect(),
+            limit_fields: self.limit_fields().collect(),
+        })
+    }
+}
+
+impl<'a> Refusal<'a> {
+    /// The refusal that one counter decided, if it did refuse.
+    pub fn of(told: &Told<'a>, dialect: Dialect) -> Option<Self> {
+        let grounds = match told.decision.fit {
+            fit if fit.passes() => return None,
+            Fit::Impossible => Grounds::Impossible,
+            fit => {
+                let retry_after = fit.retry_after();
+                Grounds::Denied { retry_after }
+            }
+        };
+        let shown = std::slice::from_ref(told);
+        let shown = if told.decision.approximate {
+            &[] // an estimate is nobody's own state
+        } else {
+            shown
+        };
+        Some(Self {
+            grounds,
+            violated: SmallVec::from_slice(&[told.name]),
+            limit_fields: limit_fields(dialect, shown).collect(),
+        })
+    }
+
+    /// The refusal of a client for whom waiting is no help: 403.
+    pub fn forbidden() -> Self {
+        Self {
+            grounds: Grounds::Forbidden,
+            violated: SmallVec::new(),
+            limit_fields: SmallVec::new(),
+        }
+    }
+
+    /// Why.
+    pub const fn grounds(&self) -> Grounds {
+        self.grounds
+    }
+
+    /// The rules whose vote denied.
+    pub fn violated(&self) -> &[&'a str] {
+        &self.violated
+    }
+
+    /// The limit fields alone.
+    pub fn limit_fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + '_ {
+        self.limit_fields.iter().cloned()
+    }
+
+    /// Adds the fields that a refusal carries, whatever its body: `Retry-After` where waiting
+    /// helps, the limit fields, `Cache-Control: no-store`.
+    pub fn write_fields(self, headers: &mut HeaderMap) {
+        if let Some(seconds) = self.problem().retry_after_s() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        headers.extend(self.limit_fields);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+
+    /// The whole answer, with a body in `format`.
+    pub fn response(self, format: Format) -> Response<String> {
+        let problem = self.problem();
+        let mut response = Response::new(problem.body(format));
+        // Every problem has a status of RFC 9110 or 6585.
+        *response.status_mut() = StatusCode::from_u16(problem.status()).unwrap_or_default();
+        let content_type = HeaderValue::from_static(format.content_type());
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+        self.write_fields(response.headers_mut());
+        response
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        match self.grounds {
+            Grounds::Forbidden => Problem::forbidden(),
+            Grounds::TooManyRules => {
+                let detail = "More rules apply to this request than can be decided together.";
+                Problem::new(503, detail)
+            }
+            Grounds::Impossible => Problem::cost_impossible(&self.violated),
+            Grounds::Denied { retry_after } => {
+                Problem::quota_exceeded(&self.violated, retry_after.map(Span::as_micros))
+            }
+        }
+    }
+}
+
+/// How the sender of the request with this head wants to be told, by its `Accept`.
+pub fn format_of(request: &Parts) -> Format {
+    let lines = request.headers.get_all(ACCEPT).iter();
+    Format::from_accept(lines.map(HeaderValue::as_bytes))
+}
