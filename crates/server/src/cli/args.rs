@@ -16,7 +16,8 @@ use jeton::policy::parse_duration;
   jeton serve --config jeton.toml
 
 Exit status: 0 done, 1 failed (the message says what to do), 2 wrong command line.
-JETON_LOG sets what is logged: off, error, warn, info (default), debug, trace. NO_COLOR=1: no colour.")]
+JETON_LOG sets what is logged: off, error, warn, info (default), debug, trace.
+NO_COLOR=1 switches colour off; outside of a terminal there is none.")]
 pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -58,8 +59,8 @@ pub(super) struct Demo {
   jeton proxy --upstream http://127.0.0.1:3000 --limit 5/s --burst 20 --listen 0.0.0.0:8080
   jeton proxy --upstream http://127.0.0.1:3000 --limit 1000/h --key header:x-api-key --strict
 
---limit N/P is a token bucket of N that fills at N per P: at most N at once, and up to 2N in the first P.
---strict is a sliding log: never more than N in any P, at the price of memory that follows use.")]
+--limit N/P is a token bucket of N that fills at N per P: at most N at once, up to 2N in the first P.
+--strict is a sliding log: never more than N in any P; its memory follows use.")]
 pub(super) struct Proxy {
     /// The service to protect.
     #[arg(long, value_name = "URL")]
@@ -76,8 +77,12 @@ pub(super) struct Proxy {
     /// Whose counter: client-ip, global, header:NAME, cookie:NAME …; repeat it for several parts.
     #[arg(long, value_name = "PART", default_value = "client-ip")]
     pub(super) key: Vec<String>,
-    /// Where clients connect: `address:port`, or `unix:/path`.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        default_value = "127.0.0.1:8080",
+        help = "Where clients connect: address:port, or unix:/path"
+    )]
     pub(super) listen: String,
 }
 
@@ -87,8 +92,9 @@ pub(super) struct Proxy {
   jeton serve
   jeton serve --config /etc/jeton/jeton.toml
 
-SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0; once more: stop at
-once, exit 1. SIGHUP: reloading comes with a later version; until then it is logged and ignored.")]
+SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0.
+A second one: stop at once, exit 1.
+SIGHUP: reloading comes with a later version; until then it is logged and ignored.")]
 pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -113,13 +119,17 @@ pub(super) struct Check {
 
 /// `jeton simulate`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: four requests of which the last is too many
+#[command(after_help = "Example:
   printf '%s\\n' '{\"at_us\":0,\"rule\":\"api\",\"key\":\"alice\",\"cost\":4}' \\
                 '{\"at_us\":1000000,\"rule\":\"api\",\"key\":\"alice\"}' | jeton simulate --config jeton.toml
 
-A line in is one event: {\"at_us\", \"op\": take|check|refund|reset, \"rule\" + \"key\" + \"cost\", or \"charges\", or \"request\"}.
-A line out is its answer, in the same order. A bad line stops the run with its number, exit 1; empty lines
-are passed over. Time is the trace's own: at_us in microseconds since the Unix epoch, also backwards.")]
+A line in is one event, and its answer is a line out, in the same order:
+  \"at_us\"     microseconds since the Unix epoch, also backwards; needed
+  \"op\"        take (default), check, refund, reset
+  and one of  \"rule\" and \"key\" (a text, or an array for several parts), \"cost\" (default 1)
+              \"charges\": [{\"rule\", \"key\", \"cost\"}, ...], decided together
+              \"request\": {\"method\", \"path\", \"host\", \"client_ip\", \"headers\"}, and \"cost\"
+A bad line stops the run with its number, exit 1. Empty lines are passed over.")]
 pub(super) struct Simulate {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -127,7 +137,7 @@ pub(super) struct Simulate {
     /// The trace, a JSON event per line; standard input if absent.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
-    /// A summary per rule instead of a line per event.
+    /// What all takes came to, by rule, instead of a line per event.
     #[arg(long)]
     pub(super) summary: bool,
 }

@@ -47,7 +47,8 @@ pub(super) fn serve(
     runtime()?.block_on(async {
         let service = Service::bind(policy).map_err(Failure::new)?;
         let mut signals = Signals::catch().map_err(Failure::new)?;
-        banner(&service, &service.gate().policy())?;
+        // Whoever started this may not be there to read it: a service serves all the same.
+        drop(banner(&service, &service.gate().policy()));
         let (stop, stopped) = oneshot::channel::<()>();
         let mut serving = std::pin::pin!(service.serve(async { drop(stopped.await) }));
         tokio::select! {

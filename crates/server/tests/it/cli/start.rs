@@ -267,3 +267,58 @@ fn the_level_of_the_log_is_set_by_a_variable() {
         stderr(&output)
     );
 }
+
+#[test]
+fn a_service_serves_though_nobody_reads_its_banner() {
+    let nginx = Nginx::start();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .and_then(|it| it.local_addr())
+        .expect("a free port");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let listen = free.to_string();
+    let flags = [
+        "proxy",
+        "--upstream",
+        &nginx.url(),
+        "--limit",
+        "9/s",
+        "--listen",
+        &listen,
+    ];
+    let mut child = command(&flags)
+        .stdout(writer)
+        .spawn()
+        .expect("jeton starts");
+    crate::support::eventually("it listens", || std::net::TcpStream::connect(free).is_ok());
+    assert_eq!(exchange(free, GET).status(), 200);
+    assert!(
+        child.try_wait().expect("its state").is_none(),
+        "still there"
+    );
+    child.kill().and_then(|()| child.wait()).expect("its end");
+}
+
+/// `script` gives a command a terminal.
+#[test]
+fn colour_is_for_terminals_and_no_color_is_heard() {
+    let folder = Folder::new();
+    folder.file("jeton.toml", b"nonsense\n");
+    let shown = |variables: &str| {
+        let line = format!("{variables} {} check", env!("CARGO_BIN_EXE_jeton"));
+        let output = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(folder.path())
+            .env_remove("NO_COLOR")
+            .output();
+        stdout(&output.expect("script runs"))
+    };
+    assert!(
+        shown("").contains("\u{1b}[1;31merror[E001]"),
+        "{}",
+        shown("")
+    );
+    assert!(shown("NO_COLOR=").contains('\u{1b}'));
+    assert!(!shown("NO_COLOR=1").contains('\u{1b}'));
+    assert!(shown("NO_COLOR=1").contains("error[E001]"));
+}
