@@ -1,26 +1,22 @@
 //! One request to the upstream and the head of its response.
 
-use std::error::Error;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::SendRequest;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::pool::{ConnectError, Link, Pool, Wire};
+use super::failure::Failure;
+use super::pool::{Link, Pool, Wire};
 use super::pulse::Pulse;
-use super::settings::Upstream;
-use super::upload::{Upload, UploadError};
-use super::vet::Refusal;
+use super::upload::Upload;
 
 /// A connection that rested this long may have been closed just now by an upstream that was tired
 /// of waiting: worth a copy of the head, so that the request can be asked again. Busy connections
@@ -29,91 +25,6 @@ const STALE_AFTER: Duration = Duration::from_millis(1);
 
 /// How long an upstream may take to read the rest of an upload it has already answered.
 const SETTLE_TIME: Duration = Duration::from_secs(5);
-
-/// Why there is no response.
-#[derive(Debug)]
-pub(super) enum Failure {
-    Connect(ConnectError),
-    /// Closed or reset before the head of a response.
-    Closed(Option<hyper::Error>),
-    /// What came is not HTTP.
-    Garbage(hyper::Error),
-    /// It changed the protocol, which nobody asked for.
-    Switched,
-    /// No head of a response in time.
-    Silent,
-    /// The client stopped sending its body.
-    Stalled,
-    /// The client's body is malformed.
-    Malformed,
-    /// The client closed its connection amid its body.
-    Gone,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.refusal().detail)?;
-        match self {
-            Self::Connect(ConnectError::Io(cause)) => write!(f, " ({cause})"),
-            Self::Connect(ConnectError::Setup(cause))
-            | Self::Closed(Some(cause))
-            | Self::Garbage(cause) => write!(f, " ({cause})"),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Failure {
-    /// What the client is told.
-    pub(super) fn refusal(&self) -> Refusal {
-        let (status, detail) = match self {
-            Self::Connect(ConnectError::TimedOut) => (
-                StatusCode::GATEWAY_TIMEOUT,
-                "The upstream does not accept connections in time.",
-            ),
-            Self::Connect(_) => (StatusCode::BAD_GATEWAY, "The upstream cannot be reached."),
-            Self::Closed(_) => (
-                StatusCode::BAD_GATEWAY,
-                "The upstream closed the connection without an answer.",
-            ),
-            Self::Garbage(cause) if cause.is_parse_too_large() => (
-                StatusCode::BAD_GATEWAY,
-                "The head of the upstream's answer is too large.",
-            ),
-            Self::Garbage(_) | Self::Switched => (
-                StatusCode::BAD_GATEWAY,
-                "The upstream's answer is not HTTP.",
-            ),
-            Self::Silent => (
-                StatusCode::GATEWAY_TIMEOUT,
-                "The upstream did not answer in time.",
-            ),
-            Self::Stalled | Self::Gone => (
-                StatusCode::REQUEST_TIMEOUT,
-                "The request's body did not arrive in time.",
-            ),
-            Self::Malformed => (StatusCode::BAD_REQUEST, "The request's body is malformed."),
-        };
-        Refusal { status, detail }
-    }
-
-    /// Whether it is the client's doing.
-    pub(super) fn is_clients(&self) -> bool {
-        matches!(self, Self::Stalled | Self::Malformed | Self::Gone)
-    }
-
-    fn from_hyper(error: hyper::Error) -> Self {
-        let cause = error
-            .source()
-            .and_then(|cause| cause.downcast_ref::<UploadError>());
-        match cause {
-            Some(upload) if upload.is_malformed() => Self::Malformed,
-            Some(_) => Self::Gone,
-            None if error.is_parse() => Self::Garbage(error),
-            None => Self::Closed(Some(error)),
-        }
-    }
-}
 
 /// What brings the rest of a response.
 pub(super) enum Carrier {
@@ -130,35 +41,6 @@ enum Lost {
     /// Nothing of it was written.
     Unsent(Box<Request<Upload>>, Failure),
     Sent(Failure),
-}
-
-/// Reports what the upstream fails at, at most once a second.
-pub(super) struct Complaints {
-    start: Instant,
-    /// The second of the last report, counted from 1.
-    reported_at: AtomicU64,
-    unreported: AtomicU64,
-}
-
-impl Complaints {
-    pub(super) fn new() -> Self {
-        Self {
-            start: Instant::now(),
-            reported_at: AtomicU64::new(0),
-            unreported: AtomicU64::new(0),
-        }
-    }
-
-    /// The upstream failed a request.
-    pub(super) fn note(&self, upstream: &Upstream, failure: &Failure) {
-        let second = self.start.elapsed().as_secs() + 1;
-        if self.reported_at.swap(second, Relaxed) == second {
-            self.unreported.fetch_add(1, Relaxed);
-            return;
-        }
-        let unreported = self.unreported.swap(0, Relaxed);
-        tracing::warn!(%upstream, %failure, unreported, "the upstream failed a request");
-    }
 }
 
 /// Sends a request and waits for the head of the response.

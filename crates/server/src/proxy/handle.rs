@@ -12,7 +12,8 @@ use hyper::body::{Body, Incoming};
 
 use super::admission::{Admission, Admitted, Admitting, Pass, Peer};
 use super::download::Download;
-use super::exchange::{Complaints, Failure, exchange};
+use super::exchange::exchange;
+use super::failure::{Complaints, Failure};
 use super::fields::{self, Survey};
 use super::forwarded::{Forwarding, append_via};
 use super::pool::Pool;

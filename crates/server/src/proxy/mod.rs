@@ -41,6 +41,7 @@ mod admission;
 mod connection;
 mod download;
 mod exchange;
+mod failure;
 mod fields;
 mod forwarded;
 mod handle;

@@ -17,7 +17,7 @@ use tokio::time::{interval, sleep, timeout};
 
 use super::admission::{Admission, Peer};
 use super::connection::{self, Stop};
-use super::exchange::Complaints;
+use super::failure::Complaints;
 use super::forwarded::Forwarding;
 use super::handle::{Engine, Visit};
 use super::io::Drain;
