@@ -24,3 +24,4 @@ pub mod ratelimit;
 pub mod retry_after;
 
 mod decimal;
+mod pieces;

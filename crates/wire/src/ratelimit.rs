@@ -1,17 +1,21 @@
-//! The fields that tell a client its quota: `RateLimit-Policy` (what the rules are) and
-//! `RateLimit` (what is left of them), draft-ietf-httpapi-ratelimit-headers-11.
+//! The fields that tell a client its quota, in every dialect in use: by default those of
+//! draft-ietf-httpapi-ratelimit-headers-11, `RateLimit-Policy` (what the rules are) and `RateLimit`
+//! (what is left of them).
 //!
 //! A rule becomes a [`PolicyItem`]; a decision under it becomes a [`LimitItem`]; a [`Dialect`]
 //! writes both. Several rules stand in one list, in the order given, so that no rule's numbers
-//! overwrite another's.
+//! overwrite another's. Dialects of single numbers tell the first rule only, once.
 
 mod dialect;
-mod ietf11;
+mod dialects;
+mod list;
 mod measure;
+mod number;
 
 pub use dialect::{Dialect, DialectError, Report};
-pub use ietf11::{write_limits, write_policies};
-pub use measure::MAX_INTEGER;
+pub use dialects::{ClashError, Dialects};
+pub use list::{write_limits, write_policies};
+pub use measure::{MAX_INTEGER, MAX_SPAN_S};
 
 use crate::retry_after::ceil_s;
 
@@ -101,7 +105,7 @@ impl<'a> PolicyItem<'a> {
     }
 
     /// What a decision left of this policy: never more than the quota; the span in which no more
-    /// than that can be used, rounded up to seconds.
+    /// than that can be used.
     ///
     /// For buckets hand in the time to the next unit: the time to a full bucket would push
     /// `Retry-After`, which must not be earlier, out far too long.
@@ -110,14 +114,15 @@ impl<'a> PolicyItem<'a> {
     /// # use jeton_wire::ratelimit::PolicyItem;
     /// let policy = PolicyItem::window("day", 1000, 86_400_000_000);
     /// let limit = policy.limit(1200, 1_500_000);
-    /// assert_eq!((limit.remaining, limit.effective_window_s), (1000, Some(2)));
+    /// assert_eq!((limit.remaining, limit.effective_window_s()), (1000, Some(2)));
     /// ```
     #[must_use]
     pub fn limit(&self, remaining: u64, effective_window_us: u64) -> LimitItem<'a> {
         LimitItem {
             name: self.name,
             remaining: remaining.min(self.quota),
-            effective_window_s: Some(ceil_s(effective_window_us)),
+            effective_window_us: Some(effective_window_us),
+            cost: None,
         }
     }
 }
@@ -127,8 +132,28 @@ impl<'a> PolicyItem<'a> {
 pub struct LimitItem<'a> {
     /// The rule's name, as in its [`PolicyItem`].
     pub name: &'a str,
-    /// Units that can still be used (`r`).
+    /// Units that can still be used (`r`, or `a` in the next draft).
     pub remaining: u64,
-    /// Whole seconds within which no more than those can be used (`t`).
-    pub effective_window_s: Option<u64>,
+    /// Microseconds within which no more than those can be used (`t`, or `w` in the next draft).
+    /// Told in whole seconds, rounded up.
+    pub effective_window_us: Option<u64>,
+    /// Units that this request cost (`c`, in the next draft alone).
+    pub cost: Option<u64>,
+}
+
+impl LimitItem<'_> {
+    /// The effective window as it is told: whole seconds, rounded up.
+    #[must_use]
+    pub fn effective_window_s(&self) -> Option<u64> {
+        self.effective_window_us.map(ceil_s)
+    }
+
+    /// The same limit, with what this request cost.
+    #[must_use]
+    pub const fn with_cost(self, cost: u64) -> Self {
+        Self {
+            cost: Some(cost),
+            ..self
+        }
+    }
 }

@@ -69,6 +69,7 @@ pub fn limit_fields(
         let report = Report {
             policies: &policies,
             limits: &limits,
+            now_us: told.first().map_or(0, |told| told.decision.at.get()),
         };
         dialect.write_fields(&report, &mut String::with_capacity(64), |name, value| {
             // Names and values are printable ASCII by construction.
@@ -94,8 +95,10 @@ fn policy<'a>(told: &Told<'a>) -> PolicyItem<'a> {
 /// What is left of it. The time told is that to the next unit, for a bucket; for everything else
 /// that is when the state starts over.
 fn limit<'a>(policy: &PolicyItem<'a>, decision: &Decision) -> LimitItem<'a> {
-    policy.limit(
-        u64::from(decision.remaining),
-        decision.next_after.as_micros(),
-    )
+    let remaining = u64::from(decision.remaining);
+    let limit = policy.limit(remaining, decision.next_after.as_micros());
+    match decision.receipt.cost {
+        0 => limit,
+        cost => limit.with_cost(u64::from(cost)),
+    }
 }

@@ -6,6 +6,8 @@
 //! wins; on a tie the one named more exactly; else JSON. JSON is also the answer without `Accept`,
 //! with nothing legible in it, and when neither family is accepted: the problem must be told somehow.
 
+use crate::pieces::Pieces;
+
 /// A way to write a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
@@ -38,10 +40,7 @@ impl Format {
     #[must_use]
     pub fn from_accept<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let (mut json, mut text) = (Wish::default(), Wish::default());
-        for range in lines.into_iter().flat_map(|line| Pieces {
-            rest: Some(line),
-            at: b',',
-        }) {
+        for range in lines.into_iter().flat_map(|line| Pieces::new(line, b',')) {
             let Some(range) = Range::read(range) else {
                 continue;
             };
@@ -90,10 +89,7 @@ struct Range<'a> {
 
 impl<'a> Range<'a> {
     fn read(range: &'a [u8]) -> Option<Self> {
-        let mut pieces = Pieces {
-            rest: Some(range),
-            at: b';',
-        };
+        let mut pieces = Pieces::new(range, b';');
         let media = pieces.next()?.trim_ascii();
         let slash = media.iter().position(|byte| *byte == b'/')?;
         let (kind, subtype) = (media.get(..slash)?, media.get(slash + 1..)?);
@@ -164,35 +160,4 @@ fn thousandths(value: &[u8]) -> Option<u16> {
         total += u16::from(digit.checked_sub(b'0').filter(|digit| *digit <= 9)?) * place;
     }
     (total <= 1000).then_some(total)
-}
-
-/// The pieces between separators that stand outside quoted strings (RFC 9110 section 5.6.4).
-struct Pieces<'a> {
-    rest: Option<&'a [u8]>,
-    at: u8,
-}
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.take()?;
-        let end = separator(rest, self.at).unwrap_or(rest.len());
-        self.rest = rest.get(end + 1..);
-        rest.get(..end)
-    }
-}
-
-fn separator(bytes: &[u8], at: u8) -> Option<usize> {
-    let (mut quoted, mut escaped) = (false, false);
-    bytes.iter().position(|&byte| {
-        let found = byte == at && !quoted;
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            _ => {}
-        }
-        found
-    })
 }

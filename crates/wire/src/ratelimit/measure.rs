@@ -3,6 +3,13 @@
 /// The largest Integer of structured fields: 15 digits (RFC 9651 section 3.3.1).
 pub const MAX_INTEGER: u64 = 999_999_999_999_999;
 
+/// The longest span a field of single numbers tells or is believed to tell, in seconds: about 31
+/// years. Above it, such a number is an instant.
+pub const MAX_SPAN_S: u64 = 1_000_000_000;
+
+/// The latest instant told, in seconds of the Unix epoch: above it, readers take milliseconds.
+pub(super) const MAX_EPOCH_S: u64 = 99_999_999_999;
+
 const MICROS_PER_SECOND: u128 = 1_000_000;
 
 /// `(quota, window_s)` of a bucket: w = max(1, ceil(seconds to fill)), q = max(1, floor(rate × w)).

@@ -1,5 +1,7 @@
-//! draft-ietf-httpapi-ratelimit-headers-11 (May 2026): Lists of String Items (RFC 9651) with `q`,
-//! `w`, `qu` in the policy and `r`, `t` in the limit.
+//! Lists of String Items (RFC 9651), one item for each policy: draft-ietf-httpapi-ratelimit-headers
+//! from -08 on. All rules stand in one list.
+//!
+//! The editors' next version (pull request 166) renames the parameters of `RateLimit`, and adds one.
 
 use super::{LimitItem, PolicyItem, Unit, measure::MAX_INTEGER};
 use crate::decimal::push_decimal;
@@ -18,7 +20,8 @@ use crate::decimal::push_decimal;
 /// ```
 pub fn write_policies(items: &[PolicyItem<'_>], out: &mut String) {
     for (index, item) in items.iter().enumerate() {
-        push_name(out, index, item.name);
+        push_separator(out, index);
+        push_string(out, item.name);
         push_integer(out, ";q=", item.quota);
         if item.unit != Unit::Requests {
             out.push_str(";qu=\"");
@@ -31,7 +34,8 @@ pub fn write_policies(items: &[PolicyItem<'_>], out: &mut String) {
     }
 }
 
-/// Appends the value of `RateLimit`. An empty list is no field: then nothing is written.
+/// Appends the value of `RateLimit` of draft -11. An empty list is no field: then nothing is
+/// written.
 ///
 /// ```
 /// # use jeton_wire::ratelimit::{PolicyItem, write_limits};
@@ -41,20 +45,58 @@ pub fn write_policies(items: &[PolicyItem<'_>], out: &mut String) {
 /// assert_eq!(value, r#""default";r=50;t=30"#);
 /// ```
 pub fn write_limits(items: &[LimitItem<'_>], out: &mut String) {
+    push_limits(items, out, &IETF_11);
+}
+
+/// Appends the value of `RateLimit` as the next draft will have it: `"default";a=50;w=30;c=5`.
+pub(super) fn write_limits_next(items: &[LimitItem<'_>], out: &mut String) {
+    push_limits(items, out, &IETF_NEXT);
+}
+
+/// What the parameters of a limit are called.
+struct Keys {
+    remaining: &'static str,
+    effective_window: &'static str,
+    cost: Option<&'static str>,
+}
+
+const IETF_11: Keys = Keys {
+    remaining: ";r=",
+    effective_window: ";t=",
+    cost: None,
+};
+
+const IETF_NEXT: Keys = Keys {
+    remaining: ";a=",
+    effective_window: ";w=",
+    cost: Some(";c="),
+};
+
+fn push_limits(items: &[LimitItem<'_>], out: &mut String, keys: &Keys) {
     for (index, item) in items.iter().enumerate() {
-        push_name(out, index, item.name);
-        push_integer(out, ";r=", item.remaining);
-        if let Some(effective_window_s) = item.effective_window_s {
-            push_integer(out, ";t=", effective_window_s);
+        push_separator(out, index);
+        push_string(out, item.name);
+        push_integer(out, keys.remaining, item.remaining);
+        if let Some(effective_window_s) = item.effective_window_s() {
+            push_integer(out, keys.effective_window, effective_window_s);
         }
+        if let (Some(key), Some(cost)) = (keys.cost, item.cost) {
+            push_integer(out, key, cost);
+        }
+    }
+}
+
+pub(super) fn push_separator(out: &mut String, index: usize) {
+    if index > 0 {
+        out.push_str(", ");
     }
 }
 
 /// A String (RFC 9651 section 4.1.6). Names are checked when a policy is loaded; whatever gets
 /// here all the same is escaped or shown as `?`, since one bad name must not spoil the list.
-fn push_name(out: &mut String, index: usize, name: &str) {
-    out.push_str(if index == 0 { "\"" } else { ", \"" });
-    for character in name.chars() {
+pub(super) fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
         match character {
             '"' | '\\' => out.extend(['\\', character]),
             ' '..='~' => out.push(character),
@@ -64,7 +106,8 @@ fn push_name(out: &mut String, index: usize, name: &str) {
     out.push('"');
 }
 
-fn push_integer(out: &mut String, key: &str, value: u64) {
+/// An Integer (RFC 9651 section 4.1.4) behind `key`.
+pub(super) fn push_integer(out: &mut String, key: &str, value: u64) {
     out.push_str(key);
     push_decimal(out, value.min(MAX_INTEGER));
 }
