@@ -3,3 +3,4 @@
 set -eu
 cd "$(dirname "$0")"
 cargo run --release --quiet --bin in_process
+sh relay.sh
