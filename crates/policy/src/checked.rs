@@ -10,29 +10,53 @@ mod rule;
 mod sections;
 mod warnings;
 
-pub(crate) use allowance::refused;
+pub(crate) use allowance::{algorithm_words, refused};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
 pub(crate) use warnings::{TermPlaces, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};
-use crate::raw::{self, Context, Item, Section, Table, Value, Vocabulary};
+use crate::language::{ROOT, Shape, Vocabulary, word};
+use crate::raw::{self, Context, Item, Section, Table, Value};
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::source::Mark;
 
-const FILE: Vocabulary = Vocabulary {
-    section: raw::ROOT,
+/// The whole policy language.
+pub(crate) const FILE: Vocabulary = Vocabulary {
+    section: ROOT,
     example: "",
+    about: "A policy: the rules of one file, and where they are asked.",
     known: &[
-        "proxy",
-        "api",
-        "store",
-        "client_ip",
-        "answer",
-        "lists",
-        "rule",
+        word(
+            "proxy",
+            Shape::Table(&sections::PROXY),
+            sections::PROXY.about,
+        ),
+        word("api", Shape::Table(&sections::API), sections::API.about),
+        word(
+            "store",
+            Shape::Table(&sections::STORE),
+            sections::STORE.about,
+        ),
+        word(
+            "client_ip",
+            Shape::Table(&addresses::CLIENT_IP),
+            addresses::CLIENT_IP.about,
+        ),
+        word(
+            "answer",
+            Shape::Table(&sections::ANSWER),
+            sections::ANSWER.about,
+        ),
+        word(
+            "lists",
+            Shape::Table(&addresses::LISTS),
+            addresses::LISTS.about,
+        ),
+        word("rule", Shape::Tables(&rule::RULE), rule::RULE.about),
     ],
+    required: &[],
     later: raw::SECTIONS,
 };
 

@@ -50,6 +50,13 @@ const WORDS: [&str; 10] = [
     "descriptor:",
 ];
 
+/// The words for parts, those that stand alone and those before the colon of a name.
+pub(crate) fn words() -> (Vec<&'static str>, Vec<&'static str>) {
+    let plain = WORDS.into_iter().filter(|word| !word.ends_with(':'));
+    let named = WORDS.into_iter().filter_map(|word| word.strip_suffix(':'));
+    (plain.collect(), named.collect())
+}
+
 impl KeyPart {
     /// Reads a part.
     ///

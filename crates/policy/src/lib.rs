@@ -27,6 +27,7 @@ mod diagnostic;
 mod facts;
 mod flags;
 mod key;
+mod language;
 #[cfg(feature = "toml")]
 mod load;
 mod matching;
@@ -34,6 +35,8 @@ mod pattern;
 mod raw;
 mod request;
 mod rule;
+#[cfg(feature = "toml")]
+mod schema;
 mod setting;
 mod settings;
 mod source;
@@ -55,6 +58,8 @@ pub use matching::Match;
 pub use pattern::Pattern;
 pub use raw::{NoReferences, Resolve, Unresolved};
 pub use rule::{Allowance, Missing, Rule, Terms};
+#[cfg(feature = "toml")]
+pub use schema::schema;
 pub use setting::{Origin, Setting};
 pub use settings::{
     Answer, Api, ClientIp, Listen, Lists, Overflow, Proxy, Settings, Store, Upstream,

@@ -13,7 +13,7 @@ pub(crate) use later::{
     ALGORITHMS, ANSWER, API, DIALECTS, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS,
 };
 pub(crate) use read::{Spotted, text, word, wrong_type};
-pub(crate) use reader::{ROOT, Section, Vocabulary};
+pub(crate) use reader::Section;
 pub use resolve::{NoReferences, Resolve, Unresolved};
 #[cfg(feature = "toml")]
 pub(crate) use toml::parse;

@@ -8,21 +8,60 @@ use jeton_wire::client_ip::{ClientIp as Finder, Ipv6Prefix, Prefixes, Source, Tr
 
 use crate::diagnostic::{Fault, code};
 use crate::key::is_token;
-use crate::raw::{Context, Section, Spotted, Vocabulary};
+use crate::language::{Form, Shape, Vocabulary, word};
+use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
 use crate::settings::{ClientIp, Lists};
 
-const CLIENT_IP: Vocabulary = Vocabulary {
+pub(super) const CLIENT_IP: Vocabulary = Vocabulary {
     section: "[client_ip]",
     example: "[client_ip]",
-    known: &["header", "trusted", "hops", "ipv6_prefix"],
+    about: "Who the client is: the socket's peer, or what trusted proxies wrote into a header.",
+    known: &[
+        word(
+            "header",
+            Shape::Text(Form::HeaderName),
+            "The header field that names the client. Default \"none\": the address of the socket.",
+        ),
+        word(
+            "trusted",
+            Shape::Texts(Form::Network),
+            "Your own proxies: whose header is believed. The client is the first other address, \
+             read from the right.",
+        ),
+        word(
+            "hops",
+            Shape::Count(1, 255),
+            "Instead of `trusted`: how many proxies of yours stand in front, each of which \
+             appends the address it saw.",
+        ),
+        word(
+            "ipv6_prefix",
+            Shape::Count(1, 128),
+            "IPv6 addresses that share this many leading bits are one client. Default 64.",
+        ),
+    ],
+    required: &[],
     later: &[],
 };
 
-const LISTS: Vocabulary = Vocabulary {
+pub(super) const LISTS: Vocabulary = Vocabulary {
     section: "[lists]",
     example: "[lists]",
-    known: &["exempt", "block"],
+    about: "Addresses that no rule decides about.",
+    known: &[
+        word(
+            "exempt",
+            Shape::Texts(Form::Network),
+            "Always pass, and are not charged.",
+        ),
+        word(
+            "block",
+            Shape::Texts(Form::Network),
+            "Never pass; stronger than `exempt`.",
+        ),
+    ],
+    required: &[],
     later: &[],
 };
 
@@ -34,10 +73,10 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
     let header = section.parsed(cx, "header", header);
     let source = header.as_ref().map(|header| *header.value.get());
     let trusted = section.each(cx, "trusted", parse_network);
-    let hops = section.count(cx, "hops", 1..=255, || {
+    let hops = section.count(cx, "hops", || {
         Fault::new(code::ZERO, "`hops` of 0 would believe nobody").fix("header = \"none\"")
     });
-    let prefix = section.count(cx, "ipv6_prefix", 1..=128, || {
+    let prefix = section.count(cx, "ipv6_prefix", || {
         Fault::new(code::ZERO, "`ipv6_prefix` of 0 makes one client of all").fix("ipv6_prefix = 64")
     });
     if source.is_some() || !section.has("header") {

@@ -1,8 +1,9 @@
 //! What a rule allows: an algorithm with its settings, or a word.
 
-use jeton_core::{Anchor, MAX_LIMIT, QuotaError, Span};
+use jeton_core::{Anchor, QuotaError, Span};
 
 use crate::diagnostic::{Fault, code};
+use crate::language::names;
 use crate::raw::{self, Context, Section, Spotted, Value};
 use crate::rule::{Allowance, Terms};
 use crate::source::Mark;
@@ -24,6 +25,28 @@ const ALGORITHMS: [(&str, Algorithm); 5] = [
     ("token-bucket", Algorithm::Bucket),
     ("gcra", Algorithm::Bucket),
 ];
+
+pub(super) const ALGORITHM_WORDS: &[&str] = &names(&ALGORITHMS);
+
+/// The algorithms that are buckets, and those that are windows.
+pub(crate) fn algorithm_words() -> (Vec<&'static str>, Vec<&'static str>) {
+    let bucket = |word: &&(&str, Algorithm)| word.1 == Algorithm::Bucket;
+    let (buckets, windows): (Vec<_>, Vec<_>) = ALGORITHMS.iter().partition(bucket);
+    let names = |words: Vec<&(&'static str, Algorithm)>| words.iter().map(|word| word.0).collect();
+    (names(buckets), names(windows))
+}
+
+const ANCHORS: [(&str, Anchor); 2] = [
+    ("epoch", Anchor::Epoch),
+    ("first-request", Anchor::FirstRequest),
+];
+pub(super) const ANCHOR_WORDS: &[&str] = &names(&ANCHORS);
+
+const LIMITS: [(&str, Allowance); 2] = [
+    ("unlimited", Allowance::Unlimited),
+    ("deny", Allowance::Deny),
+];
+pub(super) const LIMIT_WORDS: &[&str] = &names(&LIMITS);
 
 /// The settings, each read for itself, so that each is judged even if another one is wrong.
 struct Written {
@@ -79,10 +102,6 @@ pub(super) fn allowance(cx: &mut Context<'_>, section: &Section<'_>) -> Option<A
 }
 
 fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
-    let anchors = [
-        ("epoch", Anchor::Epoch),
-        ("first-request", Anchor::FirstRequest),
-    ];
     let never = || {
         zero("a burst of 0")
             .fix("burst = 1, or limit = \"unlimited\" or \"deny\" without rate and burst")
@@ -91,11 +110,9 @@ fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
         algorithm: section.word(cx, "algorithm", &ALGORITHMS, raw::ALGORITHMS),
         limit: limit(cx, section),
         window: value(section.parsed(cx, "window", parse_duration)),
-        anchor: section.word(cx, "anchor", &anchors, &[]),
+        anchor: section.word(cx, "anchor", &ANCHORS, &[]),
         rate: value(section.parsed(cx, "rate", parse_rate)),
-        burst: section
-            .count(cx, "burst", 1..=MAX_LIMIT.into(), never)
-            .map(|count| count.value),
+        burst: section.count(cx, "burst", never).map(|count| count.value),
     }
 }
 
@@ -108,7 +125,7 @@ fn limit(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Limit> {
         return value(section.parsed(cx, "limit", word));
     }
     let zero = || zero("a limit of 0");
-    let count = section.count(cx, "limit", 1..=MAX_LIMIT.into(), zero)?;
+    let count = section.count(cx, "limit", zero)?;
     Some(Limit::Units(count.value))
 }
 
@@ -123,11 +140,8 @@ pub(super) fn is_word(section: &Section<'_>) -> bool {
 }
 
 fn word(text: &str) -> Result<Limit, Fault> {
-    let words = [
-        ("unlimited", Limit::Word(Allowance::Unlimited)),
-        ("deny", Limit::Word(Allowance::Deny)),
-    ];
-    raw::word("limit", text, &words, &[])
+    raw::word("limit", text, &LIMITS, &[])
+        .map(Limit::Word)
         .map_err(|fault| fault.label("a number, \"unlimited\" or \"deny\""))
 }
 

@@ -3,24 +3,56 @@
 use super::rule::key_parts_of;
 use crate::diagnostic::{Fault, code};
 use crate::key::{KeyPart, is_token};
+use crate::language::{Form, Shape, Vocabulary, word};
 use crate::matching::Match;
 use crate::pattern::Pattern;
-use crate::raw::{self, Context, Section, Value, Vocabulary};
+use crate::raw::{self, Context, Section, Value};
 use crate::request::normal_host;
 use crate::setting::Setting;
 
-const MATCH: Vocabulary = Vocabulary {
+pub(super) const MATCH: Vocabulary = Vocabulary {
     section: "match",
     example: "match = { path = \"/login\" }",
+    about: "Which requests the rule speaks of; all of these conditions must hold. Without it: of \
+            every request.",
     known: &[
-        "method",
-        "path",
-        "match_case",
-        "host",
-        "with",
-        "without",
-        "header",
+        word(
+            "method",
+            Shape::Texts(Form::Method),
+            "One of these methods, in upper case; GET also stands for HEAD.",
+        ),
+        word(
+            "path",
+            Shape::Texts(Form::Path),
+            "One of these paths: {x} stands for one segment, {x..} for the rest.",
+        ),
+        word(
+            "match_case",
+            Shape::Flag,
+            "Whether letters of the path must have the same case. Default false.",
+        ),
+        word(
+            "host",
+            Shape::Texts(Form::Host),
+            "One of these hosts, without port.",
+        ),
+        word(
+            "with",
+            Shape::ManyShown(Form::Presence),
+            "Parts that the request must have.",
+        ),
+        word(
+            "without",
+            Shape::ManyShown(Form::Presence),
+            "Parts that the request must not have.",
+        ),
+        word(
+            "header",
+            Shape::Fields,
+            "Header fields, one line of which must be just this.",
+        ),
     ],
+    required: &[],
     later: raw::MATCH,
 };
 

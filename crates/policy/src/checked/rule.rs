@@ -1,37 +1,102 @@
 //! One `[[rule]]`.
 
-use jeton_core::Mode;
+use jeton_core::{MAX_LIMIT, Mode};
 use jeton_wire::ratelimit::{MAX_NAME_LEN, is_policy_name};
 
 use super::allowance::{self, allowance};
-use super::matches::matches;
+use super::matches::{self, matches};
 use super::{Draft, Marks};
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
+use crate::language::{Form, Shape, Vocabulary, names, word};
 use crate::matching::Match;
-use crate::raw::{self, Context, Item, Section, Vocabulary};
+use crate::raw::{self, Context, Item, Section};
 use crate::rule::{Missing, Rule};
 
-const RULE: Vocabulary = Vocabulary {
+pub(super) const RULE: Vocabulary = Vocabulary {
     section: "[[rule]]",
     example: "[[rule]]",
+    about: "A named limit. All rules that match a request are charged together, or none is.",
     known: &[
-        "name",
-        "match",
-        "key",
-        "missing",
-        "algorithm",
-        "limit",
-        "window",
-        "anchor",
-        "rate",
-        "burst",
-        "mode",
-        "replaces",
-        "secret_key",
+        word(
+            "name",
+            Shape::Shown(Form::RuleName),
+            "Stands in header fields, metrics and logs.",
+        ),
+        word("match", Shape::Table(&matches::MATCH), matches::MATCH.about),
+        word(
+            "key",
+            Shape::ManyShown(Form::KeyPart),
+            "Whose counter; several parts make one key.",
+        ),
+        word(
+            "missing",
+            Shape::Words(MISSING_WORDS),
+            "When a part of the key is absent: \"share\" one counter (default), \"skip\" the \
+             rule, \"deny\" the request.",
+        ),
+        word(
+            "algorithm",
+            Shape::Words(allowance::ALGORITHM_WORDS),
+            "How units come back. token-bucket and gcra: `rate` and `burst`. Windows: `limit` \
+             and `window`.",
+        ),
+        word(
+            "limit",
+            Shape::CountOrWord(1, MAX, allowance::LIMIT_WORDS),
+            "Units per window; or \"unlimited\", or \"deny\".",
+        ),
+        word(
+            "window",
+            Shape::Text(Form::Duration),
+            "The length of a window.",
+        ),
+        word(
+            "anchor",
+            Shape::Words(allowance::ANCHOR_WORDS),
+            "Where fixed windows begin: \"epoch\", the clock (default), or \"first-request\".",
+        ),
+        word(
+            "rate",
+            Shape::Text(Form::Rate),
+            "Units that come back to a bucket, per unit of time or per any duration.",
+        ),
+        word(
+            "burst",
+            Shape::Count(1, MAX),
+            "Units in all from a full bucket. Default: those of one period of `rate`.",
+        ),
+        word(
+            "mode",
+            Shape::Words(MODE_WORDS),
+            "\"enforce\" (default), or \"shadow\": counted, never refused.",
+        ),
+        word(
+            "replaces",
+            Shape::ManyShown(Form::RuleName),
+            "Names of rules that do not apply when this one matches.",
+        ),
+        word(
+            "secret_key",
+            Shape::Flag,
+            "Keys are shown as a fingerprint only. Default false; always so for credentials.",
+        ),
     ],
+    required: &["name"],
     later: raw::RULE,
 };
+
+const MAX: u64 = MAX_LIMIT as u64;
+
+const MISSING: [(&str, Missing); 3] = [
+    ("share", Missing::Share),
+    ("skip", Missing::Skip),
+    ("deny", Missing::Deny),
+];
+const MISSING_WORDS: &[&str] = &names(&MISSING);
+
+const MODES: [(&str, Mode); 2] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
+const MODE_WORDS: &[&str] = &names(&MODES);
 
 /// More parts make no key that anybody could explain.
 const MAX_PARTS: usize = 8;
@@ -172,18 +237,14 @@ fn missing(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart]>)
     if matches!(key, Some([] | [KeyPart::Global])) {
         section.refuse(cx, "missing", NEVER, "leave it out");
     }
-    let words = [
-        ("share", Missing::Share),
-        ("skip", Missing::Skip),
-        ("deny", Missing::Deny),
-    ];
-    section.word(cx, "missing", &words, &[]).unwrap_or_default()
+    section
+        .word(cx, "missing", &MISSING, &[])
+        .unwrap_or_default()
 }
 
 fn mode(cx: &mut Context<'_>, section: &Section<'_>) -> Mode {
-    let words = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
     section
-        .word(cx, "mode", &words, raw::MODES)
+        .word(cx, "mode", &MODES, raw::MODES)
         .unwrap_or_default()
 }
 

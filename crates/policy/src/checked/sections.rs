@@ -7,47 +7,132 @@ use jeton_wire::ratelimit::Dialect;
 
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
-use crate::raw::{self, Context, Section, Spotted, Value, Vocabulary};
+use crate::language::{Form, Shape, Vocabulary, names, word};
+use crate::raw::{self, Context, Section, Spotted, Value};
 use crate::setting::Setting;
 use crate::settings::{Answer, Api, Listen, Overflow, Proxy, Store};
 use crate::source::Mark;
 use crate::units::{parse_duration, parse_size};
 
-const PROXY: Vocabulary = Vocabulary {
+pub(super) const PROXY: Vocabulary = Vocabulary {
     section: "[proxy]",
     example: "[proxy]",
+    about: "Stand in front of an HTTP service.",
     known: &[
-        "listen",
-        "upstream",
-        "header_timeout",
-        "idle_timeout",
-        "connect_timeout",
-        "response_timeout",
-        "max_connections",
+        word(
+            "listen",
+            Shape::Text(Form::Listen),
+            "Where clients connect.",
+        ),
+        word(
+            "upstream",
+            Shape::Text(Form::Upstream),
+            "The service behind, by plain HTTP.",
+        ),
+        word(
+            "header_timeout",
+            Shape::Text(Form::Duration),
+            "How long a client may take to send its header fields. Default 10s.",
+        ),
+        word(
+            "idle_timeout",
+            Shape::Text(Form::Duration),
+            "How long a connection may stand still, between requests or within a body. \
+             Default 60s.",
+        ),
+        word(
+            "connect_timeout",
+            Shape::Text(Form::Duration),
+            "How long connecting to the upstream may take. Default 5s.",
+        ),
+        word(
+            "response_timeout",
+            Shape::Text(Form::Duration),
+            "How long the upstream may take to begin its answer. Default 60s.",
+        ),
+        word(
+            "max_connections",
+            Shape::Count(1, 1_000_000),
+            "Client connections held at once; more wait to be accepted. Default 10000.",
+        ),
     ],
+    required: &["listen", "upstream"],
     later: &[],
 };
 
-const API: Vocabulary = Vocabulary {
+pub(super) const API: Vocabulary = Vocabulary {
     section: "[api]",
     example: "[api]",
-    known: &["listen"],
+    about: "Decisions, health and metrics over HTTP.",
+    known: &[word(
+        "listen",
+        Shape::Text(Form::Listen),
+        "Where callers connect; a loopback address.",
+    )],
+    required: &["listen"],
     later: raw::API,
 };
 
-const STORE: Vocabulary = Vocabulary {
+pub(super) const STORE: Vocabulary = Vocabulary {
     section: "[store]",
     example: "[store]",
-    known: &["kind", "max_keys", "max_memory", "overflow"],
+    about: "Where counters live, and how much room they have.",
+    known: &[
+        word(
+            "kind",
+            Shape::Words(KIND_WORDS),
+            "What kind of store. Default \"memory\".",
+        ),
+        word(
+            "max_keys",
+            Shape::Count(1, 10_000_000_000),
+            "Hard cap on keys. Default 1000000.",
+        ),
+        word(
+            "max_memory",
+            Shape::Text(Form::Size),
+            "Hard cap on the bytes of all state. Default 256MiB.",
+        ),
+        word(
+            "overflow",
+            Shape::Words(OVERFLOW_WORDS),
+            "What happens to new keys when the store is full: \"share\" a coarse estimate \
+             (default), \"deny\" or \"allow\" them.",
+        ),
+    ],
+    required: &[],
     later: raw::STORE,
 };
 
-const ANSWER: Vocabulary = Vocabulary {
+pub(super) const ANSWER: Vocabulary = Vocabulary {
     section: "[answer]",
     example: "[answer]",
-    known: &["headers"],
+    about: "What clients are told.",
+    known: &[word(
+        "headers",
+        Shape::Words(DIALECT_WORDS),
+        "The header fields that carry limits. Default \"ietf\".",
+    )],
+    required: &[],
     later: raw::ANSWER,
 };
+
+const KINDS: [(&str, ()); 1] = [("memory", ())];
+const KIND_WORDS: &[&str] = &names(&KINDS);
+
+const OVERFLOWS: [(&str, Overflow); 3] = [
+    ("share", Overflow::Share),
+    ("deny", Overflow::Deny),
+    ("allow", Overflow::Allow),
+];
+const OVERFLOW_WORDS: &[&str] = &names(&OVERFLOWS);
+
+const DIALECTS: [(&str, Dialect); 3] = [
+    ("ietf", Dialect::Ietf11),
+    ("ietf-11", Dialect::Ietf11),
+    ("none", Dialect::None),
+];
+const DIALECT_WORDS: &[&str] = &names(&DIALECTS);
 
 /// The least memory that a table of any use fits in.
 const MIN_MEMORY: u64 = 64 << 10;
@@ -66,7 +151,7 @@ pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<
         Fault::new(code::ZERO, "a proxy without connections serves nobody")
             .fix("max_connections = 10_000")
     };
-    let max_connections = section.count(cx, "max_connections", 1..=1_000_000, none);
+    let max_connections = section.count(cx, "max_connections", none);
 
     let listen = listen?;
     let defaults = Proxy::new(listen.value, upstream?.value);
@@ -167,10 +252,10 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
     else {
         return defaults;
     };
-    section.word(cx, "kind", &[("memory", ())], raw::STORE_KINDS);
+    section.word(cx, "kind", &KINDS, raw::STORE_KINDS);
     let none =
         || Fault::new(code::ZERO, "a store without keys limits nobody").fix("max_keys = 1_000_000");
-    let max_keys = section.count(cx, "max_keys", 1..=10_000_000_000, none);
+    let max_keys = section.count(cx, "max_keys", none);
     let max_memory = section.parsed(cx, "max_memory", |text| match parse_size(text)? {
         0 => Err(
             Fault::new(code::ZERO, "a store without memory limits nobody")
@@ -183,12 +268,7 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
         .fix("max_memory = \"64KiB\", or more")),
         size => Ok(size),
     });
-    let words = [
-        ("share", Overflow::Share),
-        ("deny", Overflow::Deny),
-        ("allow", Overflow::Allow),
-    ];
-    let overflow = section.word(cx, "overflow", &words, &[]);
+    let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);
     Store {
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
@@ -216,12 +296,7 @@ pub(super) fn answer(cx: &mut Context<'_>, root: &Section<'_>) -> Answer {
         let _: Option<()> = cx.error(item.mark, fault);
         return Answer::default();
     }
-    let words = [
-        ("ietf", Dialect::Ietf11),
-        ("ietf-11", Dialect::Ietf11),
-        ("none", Dialect::None),
-    ];
-    let headers = section.word(cx, "headers", &words, raw::DIALECTS);
+    let headers = section.word(cx, "headers", &DIALECTS, raw::DIALECTS);
     Answer {
         headers: headers.unwrap_or_default(),
     }

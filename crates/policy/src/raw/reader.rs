@@ -1,37 +1,12 @@
 //! Reads settings of one section by name and type. What it cannot read becomes a finding at its
 //! place, and the check goes on, so that one run shows all mistakes.
 
-use std::ops::RangeInclusive;
-
 use super::read::{self, Spotted, Text};
 use super::{Context, Entry, Item, Later, Table, Value};
 use crate::diagnostic::{Fault, code, nearest};
+use crate::language::{ROOT, Shape, Vocabulary};
 use crate::setting::Setting;
 use crate::source::Mark;
-
-/// The words that a section knows.
-pub(crate) struct Vocabulary {
-    /// As messages call it: `[proxy]`.
-    pub(crate) section: &'static str,
-    /// How it is written.
-    pub(crate) example: &'static str,
-    pub(crate) known: &'static [&'static str],
-    pub(crate) later: &'static [Later],
-}
-
-/// What the vocabulary of the whole file is called: its words are sections.
-pub(crate) const ROOT: &str = "the file";
-
-impl Vocabulary {
-    /// A word as it stands in a file.
-    fn shown(&self, word: &str) -> String {
-        match (self.section, word) {
-            (ROOT, "rule") => "[[rule]]".to_owned(),
-            (ROOT, _) => format!("[{word}]"),
-            _ => word.to_owned(),
-        }
-    }
-}
 
 /// One table of the file. Opening it refuses every key that it does not know.
 pub(crate) struct Section<'t> {
@@ -65,7 +40,7 @@ impl<'t> Section<'t> {
         mark: Mark,
     ) -> Self {
         for entry in &table.entries {
-            if !vocabulary.known.contains(&entry.key.as_str()) {
+            if vocabulary.word(&entry.key).is_none() {
                 let fault = unknown(vocabulary, entry);
                 let _: Option<()> = cx.error(entry.key_mark, fault);
             }
@@ -93,10 +68,20 @@ impl<'t> Section<'t> {
 
     pub(crate) fn item(&self, key: &str) -> Option<&'t Item> {
         debug_assert!(
-            self.vocabulary.known.contains(&key),
+            self.vocabulary.word(key).is_some(),
             "{key} is not in the vocabulary"
         );
         self.table.get(key)
+    }
+
+    /// Holds the vocabulary to what is read, in tests: what it says is what editors are told.
+    fn expect(&self, key: &str, fits: impl FnOnce(Shape) -> bool) {
+        debug_assert!(
+            self.vocabulary
+                .word(key)
+                .is_some_and(|word| fits(word.shape)),
+            "{key} is read as something else than its vocabulary says"
+        );
     }
 
     /// Where a setting's name stands; where the section begins if it has no such setting.
@@ -121,10 +106,6 @@ impl<'t> Section<'t> {
         }
     }
 
-    pub(crate) fn text(&self, cx: &mut Context<'_>, key: &str) -> Option<Spotted<Text>> {
-        read::text(cx, key, self.item(key)?)
-    }
-
     /// A text that `parse` understands.
     pub(crate) fn parsed<T>(
         &self,
@@ -132,7 +113,19 @@ impl<'t> Section<'t> {
         key: &str,
         parse: impl FnOnce(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<Setting<T>>> {
-        let text = self.text(cx, key)?;
+        self.expect(key, |shape| {
+            matches!(shape, Shape::Text(_) | Shape::CountOrWord(..))
+        });
+        self.parse(cx, key, parse)
+    }
+
+    fn parse<T>(
+        &self,
+        cx: &mut Context<'_>,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<Spotted<Setting<T>>> {
+        let text = read::text(cx, key, self.item(key)?)?;
         read::parsed(cx, key, &text, |text| {
             parse(text).map_err(|fault| fault.fix_whole_line(key))
         })
@@ -146,11 +139,18 @@ impl<'t> Section<'t> {
         words: &[(&str, T)],
         later: &[Later],
     ) -> Option<T> {
+        self.expect(key, |shape| match shape {
+            Shape::Words(known) | Shape::CountOrWord(_, _, known) => {
+                known.iter().eq(words.iter().map(|(word, _)| word))
+            }
+            _ => false,
+        });
         let parse = |text: &str| read::word(key, text, words, later);
-        self.parsed(cx, key, parse).map(|word| *word.value.get())
+        self.parse(cx, key, parse).map(|word| *word.value.get())
     }
 
     pub(crate) fn flag(&self, cx: &mut Context<'_>, key: &str) -> Option<bool> {
+        self.expect(key, |shape| matches!(shape, Shape::Flag));
         let item = self.item(key)?;
         match &item.value {
             Value::Bool(flag) => Some(*flag),
@@ -164,15 +164,21 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A whole number. `zero` says what to do instead of 0.
+    /// A whole number in the range of the vocabulary. `zero` says what to do instead of 0.
     pub(crate) fn count(
         &self,
         cx: &mut Context<'_>,
         key: &str,
-        range: RangeInclusive<u64>,
         zero: impl FnOnce() -> Fault,
     ) -> Option<Spotted<u64>> {
         let item = self.item(key)?;
+        let (Shape::Count(low, high) | Shape::CountOrWord(low, high, _)) =
+            self.vocabulary.word(key)?.shape
+        else {
+            self.expect(key, |_| false);
+            return None;
+        };
+        let range = low..=high;
         let count = match &item.value {
             Value::Integer(0) if !range.contains(&0) => Err(zero()),
             other => read::whole_number(key, other, &range),
@@ -184,7 +190,7 @@ impl<'t> Section<'t> {
     }
 
     /// A text or a list of texts; not an empty one.
-    pub(crate) fn texts(&self, cx: &mut Context<'_>, key: &str) -> Option<Vec<Spotted<Text>>> {
+    fn texts(&self, cx: &mut Context<'_>, key: &str) -> Option<Vec<Spotted<Text>>> {
         let item = self.item(key)?;
         match &item.value {
             Value::List(items) if items.is_empty() => {
@@ -201,6 +207,16 @@ impl<'t> Section<'t> {
 
     /// Each of the texts as `parse` understands it.
     pub(crate) fn each<T>(
+        &self,
+        cx: &mut Context<'_>,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, Fault>,
+    ) -> Option<Vec<Spotted<Setting<T>>>> {
+        self.expect(key, |shape| matches!(shape, Shape::Texts(_)));
+        self.parse_each(cx, key, parse)
+    }
+
+    fn parse_each<T>(
         &self,
         cx: &mut Context<'_>,
         key: &str,
@@ -230,7 +246,8 @@ impl<'t> Section<'t> {
         key: &str,
         parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Vec<Spotted<T>>> {
-        let all = self.each(cx, key, parse)?;
+        self.expect(key, |shape| matches!(shape, Shape::ManyShown(_)));
+        let all = self.parse_each(cx, key, parse)?;
         collect(all.into_iter().map(|one| read::shown(cx, key, one)))
     }
 
@@ -241,7 +258,8 @@ impl<'t> Section<'t> {
         key: &str,
         parse: impl FnOnce(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<T>> {
-        let one = self.parsed(cx, key, parse)?;
+        self.expect(key, |shape| matches!(shape, Shape::Shown(_)));
+        let one = self.parse(cx, key, parse)?;
         read::shown(cx, key, one)
     }
 }
@@ -261,11 +279,10 @@ fn unknown(vocabulary: &Vocabulary, entry: &Entry) -> Fault {
         ROOT => Fault::new(code::UNKNOWN, format!("there is no section {key:?}")),
         _ => Fault::new(code::UNKNOWN, format!("{section} has no setting {key:?}")),
     };
-    match nearest(key, vocabulary.known.iter().copied()) {
-        Some(near) => {
-            let near = vocabulary.shown(near);
-            fault.label(format!("did you mean `{near}`?")).fix(near)
-        }
-        None => fault.fix(format!("one of: {}", vocabulary.known.join(", "))),
+    if let Some(near) = nearest(key, vocabulary.names()) {
+        let near = vocabulary.shown(near);
+        return fault.label(format!("did you mean `{near}`?")).fix(near);
     }
+    let all: Vec<&str> = vocabulary.names().collect();
+    fault.fix(format!("one of: {}", all.join(", ")))
 }

@@ -25,6 +25,12 @@ pub(super) fn unit(word: &str) -> Option<u64> {
         .map(|(_, us)| *us)
 }
 
+/// Every word for a unit of time, as it may be written.
+pub(crate) fn duration_words() -> Vec<&'static str> {
+    let words = UNITS.iter().map(|(name, _)| *name);
+    words.chain(std::iter::once("m")).collect()
+}
+
 /// The unit somebody may have meant by a longer or differently cased word.
 pub(super) fn meant(word: &str) -> Option<&'static str> {
     let lower = word.trim().to_lowercase();

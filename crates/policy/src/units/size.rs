@@ -11,6 +11,11 @@ const UNITS: [(&str, u64); 5] = [
     ("TiB", 1 << 40),
 ];
 
+/// Every word for a unit of size.
+pub(crate) fn size_words() -> Vec<&'static str> {
+    UNITS.iter().map(|(name, _)| *name).collect()
+}
+
 /// Reads a size in bytes: `B`, `KiB`, `MiB`, `GiB` or `TiB`.
 ///
 /// ```

@@ -16,7 +16,16 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad")
 }
 
-fn policies() -> Vec<PathBuf> {
+/// Every bad policy, by name.
+pub(crate) fn policies() -> Vec<(String, String)> {
+    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths()
+        .into_iter()
+        .map(|path| (name(&path), fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+fn paths() -> Vec<PathBuf> {
     let files = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -30,7 +39,7 @@ fn policies() -> Vec<PathBuf> {
 #[test]
 fn every_mistake_is_refused_with_its_place_and_its_fix() {
     let mut wrong = Vec::new();
-    for path in policies() {
+    for path in paths() {
         let source = Source::new("jeton.toml", fs::read_to_string(&path).unwrap());
         let said = match Policy::load(&source, &References::sample()) {
             Ok(loaded) => format!("{}\n", loaded.report),
@@ -53,7 +62,7 @@ fn every_mistake_is_refused_with_its_place_and_its_fix() {
 
 #[test]
 fn one_mistake_is_one_error() {
-    for path in policies() {
+    for path in paths() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let source = Source::new("jeton.toml", fs::read_to_string(&path).unwrap());
         let report = match Policy::load(&source, &References::sample()) {
@@ -81,7 +90,7 @@ fn one_mistake_is_one_error() {
 #[test]
 fn every_code_has_a_bad_file() {
     let mut shown = BTreeSet::new();
-    for path in policies() {
+    for path in paths() {
         let source = Source::new("jeton.toml", fs::read_to_string(&path).unwrap());
         let report = match Policy::load(&source, &References::sample()) {
             Ok(loaded) => loaded.report,

@@ -8,3 +8,4 @@ mod evaluate;
 mod good;
 mod keys;
 mod odd;
+mod schema;

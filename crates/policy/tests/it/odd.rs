@@ -6,7 +6,12 @@ use proptest::prelude::*;
 use crate::common::References;
 
 fn read(text: &str) {
-    if let Err(report) = Policy::load(&Source::new("jeton.toml", text), &References::sample()) {
+    let loaded = Policy::load(&Source::new("jeton.toml", text), &References::sample());
+    if loaded.is_ok() {
+        let mistakes = crate::schema::mistakes(text);
+        assert!(mistakes.is_empty(), "{text}\n{mistakes:?}");
+    }
+    if let Err(report) = loaded {
         assert!(report.errors() > 0);
         let shown = report.to_string();
         for found in &report {

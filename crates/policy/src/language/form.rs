@@ -1,0 +1,84 @@
+//! The forms of texts. The parser of each is the last word; a form tells what it may look like,
+//! and refuses nothing that the parser takes.
+
+use crate::key;
+use crate::units;
+
+/// What a text is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Duration,
+    Rate,
+    Size,
+    Listen,
+    Upstream,
+    Network,
+    RuleName,
+    /// A part of a key.
+    KeyPart,
+    /// A part of a key whose presence can differ.
+    Presence,
+    Method,
+    Path,
+    Host,
+    HeaderName,
+}
+
+impl Form {
+    /// A regular expression (ECMA 262) that every text of this form matches.
+    pub(crate) fn pattern(self) -> String {
+        let any = |words: &[&str]| words.join("|");
+        match self {
+            Self::Duration => format!("^[0-9]+({})$", any(&units::duration_words())),
+            Self::Rate => {
+                let words = any(&units::duration_words());
+                format!("^[0-9]+/(day|[0-9]*({words}))$")
+            }
+            Self::Size => format!("^[0-9]+({})$", any(&units::size_words())),
+            Self::Listen => r"^(unix:/.*|.+:[0-9]{1,5})$".to_owned(),
+            Self::Upstream => r"^http://[^/?#@]+/?$".to_owned(),
+            Self::Network => r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$".to_owned(),
+            Self::RuleName => r"^[ !#-\[\]-~]{1,64}$".to_owned(),
+            Self::KeyPart => {
+                let (plain, named) = key::words();
+                format!(
+                    "^({}|client-ip/[0-9]{{1,3}}|({}):.+)$",
+                    any(&plain),
+                    any(&named)
+                )
+            }
+            Self::Presence => {
+                let (_, named) = key::words();
+                format!("^(client-ip|({}):.+)$", any(&named))
+            }
+            Self::Method => r"^[!#$%&'*+.^_`|~0-9A-Z-]+$".to_owned(),
+            Self::Path => r"^(/|(/[^/*?#]+)+)$".to_owned(),
+            Self::Host => r"^[^*/]+$".to_owned(),
+            Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
+        }
+    }
+
+    /// Texts of this form, each of which the parser takes.
+    pub(crate) const fn examples(self) -> &'static [&'static str] {
+        match self {
+            Self::Duration => &["1500ms", "30s", "5min", "2h", "1d"],
+            Self::Rate => &["20/s", "700/min", "5000/h", "200/day", "1/1500ms"],
+            Self::Size => &["256MiB", "4GiB"],
+            Self::Listen => &["127.0.0.1:8080", "[::]:8080", "unix:/run/jeton.sock"],
+            Self::Upstream => &["http://127.0.0.1:3000", "http://service.internal"],
+            Self::Network => &["192.0.2.7", "10.0.0.0/8", "2001:db8::/32"],
+            Self::RuleName => &["everyone", "user", "login"],
+            Self::KeyPart => &[
+                "client-ip",
+                "header:authorization",
+                "cookie:session",
+                "global",
+            ],
+            Self::Presence => &["header:authorization", "cookie:session"],
+            Self::Method => &["GET", "POST"],
+            Self::Path => &["/login", "/reports/{id}/export", "/api/{rest..}"],
+            Self::Host => &["api.example"],
+            Self::HeaderName => &["x-forwarded-for", "forwarded", "cf-connecting-ip", "none"],
+        }
+    }
+}
