@@ -19,6 +19,6 @@ mod facts;
 mod fields;
 mod refusal;
 
-pub use facts::HttpFacts;
+pub use facts::{HttpFacts, client_of};
 pub use fields::{Told, limit_fields};
 pub use refusal::{Grounds, Refusal, format_of};

@@ -148,6 +148,12 @@ impl Gate {
         &self.0.clock
     }
 
+    /// Whether both are clones of one gate.
+    #[cfg(feature = "tower")]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Charges every rule that applies to a request, or none: one step.
     pub fn take(&self, facts: &dyn Facts) -> Deciding {
         self.decide(facts, Verb::Take, Cost::ONE)

@@ -11,10 +11,14 @@ mod clock;
 #[cfg(feature = "http")]
 pub mod door;
 mod gate;
+#[cfg(feature = "tower")]
+pub mod layer;
 mod limiter;
 mod meters;
 mod named;
 mod tally;
+#[cfg(feature = "until-ready")]
+mod until_ready;
 mod verb;
 
 pub use answered::{Answered, Disposition, RuleDecision};
@@ -31,4 +35,6 @@ pub use limiter::{Limiter, LimiterError};
 pub use meters::{Event, RuleOutcome};
 pub use named::ChargeError;
 pub use tally::Tally;
+#[cfg(feature = "until-ready")]
+pub use until_ready::NotReady;
 pub use verb::{NamedCharge, Verb};

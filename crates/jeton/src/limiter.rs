@@ -79,8 +79,13 @@ impl Limiter {
 
     /// Takes `cost` units if they fit, all or none.
     pub fn take_units(&self, key: &(impl Hash + ?Sized), cost: Cost) -> Decision {
+        self.take_bytes(&bytes_of(key), cost)
+    }
+
+    /// The same for a key that has been taken apart already.
+    pub(crate) fn take_bytes(&self, key: &[u8], cost: Cost) -> Decision {
         self.table
-            .take(RULE, &bytes_of(key), &self.quota, cost, self.clock.now())
+            .take(RULE, key, &self.quota, cost, self.clock.now())
     }
 
     /// Answers as [`Limiter::take_units`] would, shows the present state, and changes nothing.
@@ -133,7 +138,7 @@ impl Limiter {
 }
 
 /// What a key hands to its hasher, whole: keys that are not equal are told apart by all of it.
-fn bytes_of(key: &(impl Hash + ?Sized)) -> SmallVec<[u8; 64]> {
+pub(crate) fn bytes_of(key: &(impl Hash + ?Sized)) -> SmallVec<[u8; 64]> {
     let mut bytes = Collector(SmallVec::new());
     key.hash(&mut bytes);
     bytes.0

@@ -3,14 +3,16 @@
 //! Both are the words of [`jeton::door`], which says who gets what.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use http::request::Parts;
 use http_body_util::Full;
-use jeton::door::{HttpFacts, format_of};
-use jeton::wire::client_ip::{ClientIp, Origin, Source};
+use jeton::door::{HttpFacts, client_of, format_of};
+use jeton::policy::Policy;
+use jeton::wire::client_ip::{Origin, Source};
 use jeton::wire::problem::Format;
 use jeton::{Answered, Gate};
 
@@ -44,9 +46,8 @@ impl Door {
 
     /// Who the client is. That a header is sent which nobody reads is said once: the proxy in
     /// front, not its clients, would be limited.
-    fn client(&self, finder: &ClientIp, parts: &Parts, peer: Peer) -> Option<std::net::IpAddr> {
-        let lines = parts.headers.get_all("x-forwarded-for").iter();
-        let client = finder.find(peer.ip(), lines.map(http::HeaderValue::as_bytes));
+    fn client(&self, policy: &Policy, head: &Parts, peer: Peer) -> Option<IpAddr> {
+        let client = client_of(policy, head, peer.ip());
         if client.origin == Origin::HeaderNotInUse && !self.warned_of_header.load(Relaxed) {
             self.warned_of_header.store(true, Relaxed);
             tracing::warn!(
@@ -63,7 +64,7 @@ impl Admission for Door {
     fn admit(&self, request: &mut Parts, peer: Peer) -> Admitting {
         let policy = self.gate.policy();
         let asked = Instant::now();
-        let client = self.client(&policy.settings().client_ip.finder, request, peer);
+        let client = self.client(&policy, request, peer);
         let deciding = self.gate.take(&HttpFacts::new(request, client));
         match deciding.now() {
             Ok(answered) => {

@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 
+use http::HeaderValue;
 use http::header::HOST;
 use http::request::Parts;
-use jeton_policy::Facts;
+use jeton_policy::{Facts, Policy};
+use jeton_wire::client_ip::Client;
 
 /// What the head of a request tells, with the client's address as its door found it.
 ///
@@ -61,4 +63,25 @@ impl Facts for HttpFacts<'_> {
             .iter()
             .for_each(|line| each(line.as_bytes()));
     }
+}
+
+/// Who sent the request with this head to a socket whose other end is `peer`, by the section
+/// `[client_ip]` of `policy`.
+///
+/// ```
+/// use jeton::door::client_of;
+/// use jeton::policy::{NoReferences, Policy, Source};
+///
+/// let file = "client_ip = { header = 'x-forwarded-for', hops = 1 }";
+/// let policy = Policy::load(&Source::new("jeton.toml", file), &NoReferences)?.policy;
+/// let request = http::Request::get("/").header("x-forwarded-for", "6.6.6.6, 192.0.2.7");
+/// let (head, ()) = request.body(())?.into_parts();
+/// let client = client_of(&policy, &head, "10.0.0.1".parse().ok());
+/// assert_eq!(client.address, "192.0.2.7".parse().ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn client_of(policy: &Policy, head: &Parts, peer: Option<IpAddr>) -> Client {
+    let lines = head.headers.get_all("x-forwarded-for").iter();
+    let finder = &policy.settings().client_ip.finder;
+    finder.find(peer, lines.map(HeaderValue::as_bytes))
 }

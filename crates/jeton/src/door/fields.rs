@@ -40,6 +40,7 @@ impl Answered {
 }
 
 /// The limit fields for `told`, the counter that matters most first; none if there is none.
+/// Estimates are left out: they are nobody's own state.
 ///
 /// ```
 /// use jeton::door::{Told, limit_fields};
@@ -59,11 +60,12 @@ pub fn limit_fields(
     told: &[Told<'_>],
 ) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
     let mut fields = Fields::new();
-    if !told.is_empty() {
-        let policies: SmallVec<[PolicyItem<'_>; 3]> = told.iter().map(policy).collect();
+    let exact = || told.iter().filter(|told| !told.decision.approximate);
+    let policies: SmallVec<[PolicyItem<'_>; 3]> = exact().map(policy).collect();
+    if !policies.is_empty() {
         let limits: SmallVec<[LimitItem<'_>; 3]> = policies
             .iter()
-            .zip(told)
+            .zip(exact())
             .map(|(policy, told)| limit(policy, told.decision))
             .collect();
         let report = Report {

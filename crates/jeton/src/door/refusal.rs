@@ -86,16 +86,10 @@ impl<'a> Refusal<'a> {
                 Grounds::Denied { retry_after }
             }
         };
-        let shown = std::slice::from_ref(told);
-        let shown = if told.decision.approximate {
-            &[] // an estimate is nobody's own state
-        } else {
-            shown
-        };
         Some(Self {
             grounds,
             violated: SmallVec::from_slice(&[told.name]),
-            limit_fields: limit_fields(dialect, shown).collect(),
+            limit_fields: limit_fields(dialect, std::slice::from_ref(told)).collect(),
         })
     }
 

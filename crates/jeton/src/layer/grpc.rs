@@ -1,0 +1,102 @@
+//! Refusals as gRPC answers them.
+//!
+//! "Trailers-only": HTTP status 200, no body, the status in the head
+//! ([PROTOCOL-HTTP2]). The wait is told twice: `grpc-retry-pushback-ms`, which retry policies of
+//! clients obey ([gRFC A6]; negative: do not retry), and `google.rpc.RetryInfo`, which programs
+//! read ([error details]).
+//!
+//! [PROTOCOL-HTTP2]: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+//! [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md
+//! [error details]: https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, Response};
+use jeton_core::Span;
+
+use super::encode;
+use crate::door::{Grounds, Refusal};
+
+const STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+
+const PERMISSION_DENIED: u8 = 7;
+const RESOURCE_EXHAUSTED: u8 = 8;
+const UNAVAILABLE: u8 = 14;
+
+/// Whether this is the content type of a gRPC or gRPC-Web call: `application/grpc`, bare or with
+/// `+proto`, `-web`, `; charset=…`.
+pub(super) fn is_grpc(content_type: &[u8]) -> bool {
+    const PREFIX: &[u8] = b"application/grpc";
+    let Some((start, rest)) = content_type.split_at_checked(PREFIX.len()) else {
+        return false;
+    };
+    start.eq_ignore_ascii_case(PREFIX)
+        && matches!(rest.first(), None | Some(b'+' | b'-' | b';' | b' '))
+}
+
+pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Response<Bytes> {
+    let code = match refusal.grounds() {
+        Grounds::Forbidden => PERMISSION_DENIED,
+        Grounds::TooManyRules => UNAVAILABLE,
+        _ => RESOURCE_EXHAUSTED,
+    };
+    let wait = match refusal.grounds() {
+        Grounds::Denied { retry_after } => retry_after,
+        _ => None,
+    };
+    let message = message(refusal);
+    let mut response = Response::new(Bytes::new());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(STATUS, HeaderValue::from(u16::from(code)));
+    insert_text(headers, MESSAGE, &encode::percent(&message));
+    if let Some(wait) = wait {
+        let details = encode::retry_info(code, &message, wait);
+        insert_text(headers, DETAILS, &encode::base64(&details));
+    }
+    let pushback = wait.map(|wait| wait.as_millis_ceil().to_string());
+    insert_text(headers, PUSHBACK, pushback.as_deref().unwrap_or("-1"));
+    headers.extend(refusal.limit_fields());
+    response
+}
+
+/// What a person reads.
+fn message(refusal: &Refusal<'_>) -> String {
+    match refusal.grounds() {
+        Grounds::Forbidden => "this client may not do this".to_owned(),
+        Grounds::TooManyRules => {
+            "more rules apply to this request than can be decided together".to_owned()
+        }
+        Grounds::Impossible => {
+            format!(
+                "this request costs more than {} can ever hold",
+                names(refusal)
+            )
+        }
+        Grounds::Denied { retry_after } => {
+            let again = retry_after.map_or_else(String::new, |wait: Span| {
+                format!("; try again in {} ms", wait.as_millis_ceil())
+            });
+            format!("{} has no room now{again}", names(refusal))
+        }
+    }
+}
+
+fn names(refusal: &Refusal<'_>) -> String {
+    let limit = if refusal.violated().len() > 1 {
+        "limits"
+    } else {
+        "limit"
+    };
+    format!("{limit} \"{}\"", refusal.violated().join("\", \""))
+}
+
+/// What is inserted here is ASCII by construction.
+fn insert_text(headers: &mut http::HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}
