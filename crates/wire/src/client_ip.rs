@@ -1,13 +1,17 @@
-//! Who the client is: the socket's peer, or what trusted proxies wrote into `X-Forwarded-For`.
+//! Who the client is: the socket's peer, or what trusted proxies wrote into a header ([`Source`]).
 //!
-//! Anybody can send the header; only the entries that our own proxies appended are worth anything,
-//! and those stand at its right end. So it is read from the right, all its lines joined in order
-//! (RFC 9110 section 5.3), and never further than trust reaches:
+//! Anybody can send `X-Forwarded-For` or `Forwarded` (RFC 7239); only the entries that our own
+//! proxies appended are worth anything, and those stand at the right end. So it is read from the
+//! right, all its lines joined in order (RFC 9110 section 5.3), and never further than trust
+//! reaches:
 //!
 //! - [`Trust::Prefixes`]: the header counts only if the socket's peer is in a trusted prefix. From
 //!   the right, trusted addresses are passed over; the first other one is the client.
 //! - [`Trust::Hops`]: so many proxies of ours stand in front, and each appends the address it saw.
 //!   The n-th entry from the right is the client: with `hops = 1` the rightmost one.
+//!
+//! Any other field (`CF-Connecting-IP`, `X-Real-IP`) holds one address, set by the proxy in front:
+//! it counts if that proxy is believed, and is bad if there is more than one.
 //!
 //! | what is found | the client is | [`Origin`] |
 //! |---|---|---|
@@ -17,7 +21,7 @@
 //! | an address where trust ends | that address | `Header` |
 //! | every entry trusted | the leftmost entry | `AllTrusted` |
 //! | fewer entries than hops | the socket's peer | `TooFewEntries` |
-//! | `unknown`, `_hidden` or nothing where trust ends | not known | `Anonymous` |
+//! | `unknown`, `_hidden`, no `for` or nothing where trust ends | not known | `Anonymous` |
 //! | garbage where trust ends | the last good hop before it | `BadEntry` |
 //! | trusted entries beyond the bounds | the last good hop within them | `TooLong` |
 //!
@@ -27,7 +31,9 @@
 
 mod address;
 mod entry;
+mod forwarded;
 mod key;
+mod source;
 mod trust;
 
 use std::net::IpAddr;
@@ -35,6 +41,7 @@ use std::net::IpAddr;
 pub use address::canonical;
 pub use entry::Entry;
 pub use key::{AddressKey, Ipv6Prefix, PrefixError};
+pub use source::{FieldName, Source, SourceError};
 pub use trust::{Prefixes, Trust};
 
 /// Entries looked at, from the right. At least the largest number of hops.
@@ -42,16 +49,6 @@ pub const MAX_ENTRIES: usize = 256;
 
 /// Bytes of the header looked at, from the right, commas included.
 pub const MAX_BYTES: usize = 8192;
-
-/// Which header names the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Source {
-    /// None: the address of the socket counts.
-    #[default]
-    None,
-    /// `X-Forwarded-For`.
-    XForwardedFor,
-}
 
 /// How clients are told apart by address: the section `[client_ip]` of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -97,7 +94,8 @@ pub enum Origin {
 impl ClientIp {
     /// Finds the client of a request from the socket's peer and the lines of the header.
     ///
-    /// `lines` holds every `X-Forwarded-For` line in the order received, also when none is in use.
+    /// `lines` holds every line of [`Source::header`] in the order received, also when no header
+    /// is in use.
     ///
     /// ```
     /// use std::num::NonZeroU8;
@@ -108,6 +106,11 @@ impl ClientIp {
     /// let client = rule.find("10.0.0.1".parse().ok(), lines.into_iter());
     /// assert_eq!(client.address, "203.0.113.9".parse().ok());
     /// assert_eq!(client.origin, Origin::Header);
+    ///
+    /// let rule = ClientIp { source: Source::Forwarded, ..rule };
+    /// let lines = [br#"for=6.6.6.6, for="[2001:db8::9]:5123";proto=https"#.as_slice()];
+    /// let client = rule.find("10.0.0.1".parse().ok(), lines.into_iter());
+    /// assert_eq!(client.address, "2001:db8::9".parse().ok());
     /// ```
     #[must_use]
     pub fn find<'a>(
@@ -116,37 +119,54 @@ impl ClientIp {
         lines: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Client {
         let peer = peer.map(canonical);
+        let mut lines = lines.rev().peekable();
         let socket = |origin| Client {
             address: peer,
             origin,
         };
-        let mut entries = lines
-            .rev()
-            .flat_map(|line| line.rsplit(|byte| *byte == b','))
-            .peekable();
-        if entries.peek().is_none() {
+        if lines.peek().is_none() {
             return socket(Origin::Socket);
         }
-        if self.source == Source::None {
-            return socket(Origin::HeaderNotInUse);
+        match &self.source {
+            Source::None => socket(Origin::HeaderNotInUse),
+            _ if !self.trust.believes(peer) => socket(Origin::PeerNotTrusted),
+            Source::XForwardedFor => {
+                let entries = lines.flat_map(|line| line.rsplit(|byte| *byte == b','));
+                self.walk(peer, bounded(entries, Entry::read))
+            }
+            Source::Forwarded => {
+                let elements = lines.flat_map(forwarded::elements_from_right);
+                self.walk(peer, bounded(elements, forwarded::read_element))
+            }
+            Source::Field(_) => settle(Some(only(lines)), peer),
         }
+    }
+
+    fn walk(&self, peer: Option<IpAddr>, entries: impl Iterator<Item = Option<Entry>>) -> Client {
         match &self.trust {
             Trust::Hops(hops) => nth_hop(usize::from(hops.get()), peer, entries),
-            Trust::Prefixes(_) if !self.trust.believes(peer) => socket(Origin::PeerNotTrusted),
             Trust::Prefixes(trusted) => first_stranger(trusted, peer, entries),
         }
     }
 }
 
+/// The one address of a field that is no list. Of several, nobody knows which one the proxy set.
+fn only<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Entry {
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Entry::read(line),
+        _ => Entry::Bad,
+    }
+}
+
 /// Passes over trusted addresses from the right. A trusted proxy's word is needed at every step, so
 /// the walk ends at whatever is no address.
-fn first_stranger<'a>(
+fn first_stranger(
     trusted: &Prefixes,
     peer: Option<IpAddr>,
-    entries: impl Iterator<Item = &'a [u8]>,
+    entries: impl Iterator<Item = Option<Entry>>,
 ) -> Client {
     let mut last_good = peer;
-    for entry in bounded(entries) {
+    for entry in entries {
         match entry {
             Some(Entry::Address(address)) if trusted.contains(address) => last_good = Some(address),
             other => return settle(other, last_good),
@@ -160,13 +180,13 @@ fn first_stranger<'a>(
 
 /// Counts entries from the right. What our own proxies wrote about each other need not be an address
 /// (nginx behind a Unix socket writes `unix:`); only the position counts.
-fn nth_hop<'a>(
+fn nth_hop(
     hops: usize,
     peer: Option<IpAddr>,
-    entries: impl Iterator<Item = &'a [u8]>,
+    entries: impl Iterator<Item = Option<Entry>>,
 ) -> Client {
     let mut last_good = peer;
-    for (index, entry) in bounded(entries).enumerate() {
+    for (index, entry) in entries.enumerate() {
         if entry.is_none() || index + 1 == hops {
             return settle(entry, last_good);
         }
@@ -203,11 +223,14 @@ fn settle(entry: Option<Entry>, last_good: Option<IpAddr>) -> Client {
 }
 
 /// Reads entries while they lie within the bounds; the first one beyond is `None`.
-fn bounded<'a>(entries: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = Option<Entry>> {
+fn bounded<'a>(
+    entries: impl Iterator<Item = &'a [u8]>,
+    read: fn(&[u8]) -> Entry,
+) -> impl Iterator<Item = Option<Entry>> {
     let mut seen_bytes = 0_usize;
     entries.enumerate().map(move |(index, raw)| {
         seen_bytes = seen_bytes.saturating_add(raw.len()).saturating_add(1);
         let within = index < MAX_ENTRIES && seen_bytes <= MAX_BYTES;
-        within.then(|| Entry::read(raw))
+        within.then(|| read(raw))
     })
 }

@@ -41,6 +41,63 @@ fn separator(bytes: &[u8], at: u8) -> Option<usize> {
     })
 }
 
+/// The same from right to left, each string looked for from its closing quote.
+///
+/// Whatever stands to the left of a well-formed piece, an unclosed string included, cannot change
+/// how that piece is cut: what a trusted writer appended is read as it was written.
+pub(crate) struct PiecesFromRight<'a> {
+    rest: Option<&'a [u8]>,
+    at: u8,
+}
+
+impl<'a> PiecesFromRight<'a> {
+    pub(crate) const fn new(value: &'a [u8], at: u8) -> Self {
+        Self {
+            rest: Some(value),
+            at,
+        }
+    }
+}
+
+impl<'a> Iterator for PiecesFromRight<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.take()?;
+        let Some(cut) = last_separator(rest, self.at) else {
+            return Some(rest);
+        };
+        self.rest = rest.get(..cut);
+        rest.get(cut + 1..)
+    }
+}
+
+fn last_separator(bytes: &[u8], at: u8) -> Option<usize> {
+    let mut quoted = false;
+    let mut end = bytes.len();
+    while let Some((&last, before)) = bytes.get(..end)?.split_last() {
+        if last == at && !quoted {
+            return Some(before.len());
+        }
+        end = before.len();
+        if last == b'"' {
+            let escapes = before
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'\\')
+                .count();
+            if !quoted {
+                quoted = true;
+            } else if escapes % 2 == 0 {
+                quoted = false;
+            } else {
+                end -= escapes;
+            }
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +106,12 @@ mod tests {
     fn check(value: &str, expected: &[&str]) {
         let text = |piece: &[u8]| String::from_utf8(piece.to_vec()).expect("text");
         let left: Vec<_> = Pieces::new(value.as_bytes(), b',').map(text).collect();
-        assert_eq!(left, expected);
+        assert_eq!(left, expected, "from the left");
+        let mut right: Vec<_> = PiecesFromRight::new(value.as_bytes(), b',')
+            .map(text)
+            .collect();
+        right.reverse();
+        assert_eq!(right, expected, "from the right");
     }
 
     #[test]
@@ -61,5 +123,14 @@ mod tests {
         check(r#"a="x\",y",b"#, &[r#"a="x\",y""#, "b"]);
         check(r#"a="x\\",b="\\\",""#, &[r#"a="x\\""#, r#"b="\\\",""#]);
         check(r#""","""#, &[r#""""#, r#""""#]);
+    }
+
+    #[test]
+    fn what_stands_left_of_a_piece_does_not_change_its_right_end() {
+        for forged in ["\"", "x=\"", "\\", "\"\\", "a,\"b\",\"", ";,;\"\""] {
+            let value = format!("{forged}, for=192.0.2.1;host=\"a,\\\"b\"");
+            let last = PiecesFromRight::new(value.as_bytes(), b',').next();
+            assert_eq!(last, Some(br#" for=192.0.2.1;host="a,\"b""#.as_slice()));
+        }
     }
 }

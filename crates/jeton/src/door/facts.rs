@@ -81,7 +81,7 @@ impl Facts for HttpFacts<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn client_of(policy: &Policy, head: &Parts, peer: Option<IpAddr>) -> Client {
-    let lines = head.headers.get_all("x-forwarded-for").iter();
     let finder = &policy.settings().client_ip.finder;
+    let lines = head.headers.get_all(finder.source.header()).iter();
     finder.find(peer, lines.map(HeaderValue::as_bytes))
 }

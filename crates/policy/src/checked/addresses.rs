@@ -71,7 +71,7 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
         return ClientIp::default();
     };
     let header = section.parsed(cx, "header", header);
-    let source = header.as_ref().map(|header| *header.value.get());
+    let source = header.as_ref().map(|header| header.value.get().clone());
     let trusted = section.each(cx, "trusted", parse_network);
     let hops = section.count(cx, "hops", || {
         Fault::new(code::ZERO, "`hops` of 0 would believe nobody").fix("header = \"none\"")
@@ -80,7 +80,7 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
         Fault::new(code::ZERO, "`ipv6_prefix` of 0 makes one client of all").fix("ipv6_prefix = 64")
     });
     if source.is_some() || !section.has("header") {
-        trust_is_stated(cx, &section, source.unwrap_or_default());
+        trust_is_stated(cx, &section, source.as_ref().unwrap_or(&Source::None));
     }
     let hops = hops.and_then(|hops| NonZeroU8::new(u8::try_from(hops.value).ok()?));
     let trust = match hops {
@@ -117,7 +117,7 @@ fn header(name: &str) -> Result<Source, Fault> {
 }
 
 /// Anybody can send a header: it must be said who is believed, and in one way.
-fn trust_is_stated(cx: &mut Context<'_>, section: &Section<'_>, source: Source) {
+fn trust_is_stated(cx: &mut Context<'_>, section: &Section<'_>, source: &Source) {
     const BOTH: &str = "and `trusted` are two ways to say whose header is believed";
     const USELESS: &str = "has no effect while no header is in use";
     match (source, section.has("trusted"), section.has("hops")) {
@@ -126,17 +126,17 @@ fn trust_is_stated(cx: &mut Context<'_>, section: &Section<'_>, source: Source) 
                 section.refuse(cx, key, USELESS, "header = \"x-forwarded-for\"");
             }
         }
-        (Source::XForwardedFor, true, true) => {
+        (_, true, true) => {
             section.refuse(cx, "hops", BOTH, "keep one of them");
         }
-        (Source::XForwardedFor, false, false) => {
+        (_, false, false) => {
             let what = "nothing says whose X-Forwarded-For is believed";
             let fault = Fault::new(code::TRUST, what)
                 .label("anybody can send one")
                 .fix("trusted = [\"10.0.0.0/8\"], the addresses of your proxies; or hops = 1");
             let _: Option<()> = cx.error(section.mark_of("header"), fault);
         }
-        (Source::XForwardedFor, ..) => {}
+        _ => {}
     }
 }
 

@@ -114,7 +114,7 @@ fn burst_one(name: &str, pace: Pace) -> Fault {
 
 fn trust(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings) {
     let finder = &settings.client_ip.finder;
-    if let (Source::XForwardedFor, Trust::Prefixes(networks)) = (finder.source, &finder.trust)
+    if let (Source::XForwardedFor, Trust::Prefixes(networks)) = (&finder.source, &finder.trust)
         && holds_everybody(networks)
     {
         let fault = Fault::new(code::TRUSTS_ALL, "everybody's X-Forwarded-For is believed")

@@ -1,11 +1,12 @@
-//! One entry of `X-Forwarded-For`, in every spelling proxies are known to write.
+//! One entry of `X-Forwarded-For`, or one node of `Forwarded`, in every spelling proxies are known
+//! to write.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::canonical;
 
 /// The longest address with zone, port, brackets and quotes that makes sense, in bytes.
-const MAX_ENTRY_LEN: usize = 96;
+pub(super) const MAX_ENTRY_LEN: usize = 96;
 
 /// What one entry says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,12 @@ impl Entry {
     /// ```
     #[must_use]
     pub fn read(raw: &[u8]) -> Self {
-        let raw = unquoted(raw.trim_ascii()).trim_ascii();
+        Self::read_node(unquoted(raw.trim_ascii()))
+    }
+
+    /// The same without quotes around it.
+    pub(super) fn read_node(raw: &[u8]) -> Self {
+        let raw = raw.trim_ascii();
         if raw.is_empty() {
             return Self::Anonymous;
         }

@@ -5,6 +5,8 @@ mod client_ip;
 #[cfg(test)]
 mod dialects;
 #[cfg(test)]
+mod forwarded;
+#[cfg(test)]
 mod path;
 #[cfg(test)]
 mod problem;
