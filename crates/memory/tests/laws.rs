@@ -1,5 +1,7 @@
 //! The table keeps the laws of every store.
 
+#![allow(clippy::unwrap_used)] // helpers of tests stand outside of `#[test]`
+
 use std::sync::Arc;
 
 use jeton_core::Store;
