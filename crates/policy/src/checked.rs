@@ -13,7 +13,7 @@ mod warnings;
 pub(crate) use allowance::{algorithm_words, refused};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
-pub(crate) use warnings::{TermPlaces, warn_about_terms};
+pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};
 use crate::language::{ROOT, Shape, Vocabulary, word};

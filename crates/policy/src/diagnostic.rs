@@ -13,7 +13,7 @@ pub use codes::{CODES, Code};
 pub(crate) use findings::Findings;
 pub use render::Short;
 pub use report::Report;
-pub(crate) use suggest::nearest;
+pub(crate) use suggest::{is_slip, nearest};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -3,7 +3,8 @@
 use jeton_core::Mode;
 
 use crate::checked::{
-    TermPlaces, key_parts, parse_listen, parse_upstream, refused, warn_about_terms,
+    TermPlaces, invented, invented_key, key_parts, parse_listen, parse_upstream, refused,
+    warn_about_terms,
 };
 use crate::compiled::{Loaded, Policy};
 use crate::diagnostic::{Fault, Findings, Report, code};
@@ -82,12 +83,13 @@ impl Policy {
         if report.errors() > 0 {
             return Err(report);
         }
-        report.extend(warnings(flags, &terms));
         let proxy = Proxy::new(Setting::literal(listen), Setting::literal(upstream));
         let settings = Settings {
             proxy: Some(proxy),
             ..Settings::default()
         };
+        report.extend(term_warnings(flags, &terms, &settings));
+        report.extend(key_warnings(&parts.join(", "), &key));
         let policy = Self::compile(settings, vec![rule(key, terms)]);
         Ok(Loaded { policy, report })
     }
@@ -142,7 +144,7 @@ fn terms(flags: &Flags<'_>, text: &str) -> Result<Terms, Fault> {
     }
 }
 
-fn warnings(flags: &Flags<'_>, terms: &Terms) -> Report {
+fn term_warnings(flags: &Flags<'_>, terms: &Terms, settings: &Settings) -> Report {
     let source = Source::new("--limit", flags.limit);
     let mut findings = Findings::new(&source);
     let mark = Mark::from(0..flags.limit.len());
@@ -151,7 +153,19 @@ fn warnings(flags: &Flags<'_>, terms: &Terms) -> Report {
         limit: mark,
         algorithm: mark,
     };
-    warn_about_terms(&mut findings, NAME, terms, &places);
+    let max_memory = settings.store.max_memory;
+    warn_about_terms(&mut findings, NAME, terms, &places, max_memory);
+    findings.into_report()
+}
+
+fn key_warnings(text: &str, key: &[KeyPart]) -> Report {
+    let source = Source::new("--key", text);
+    let mut findings = Findings::new(&source);
+    if let Some(part) = invented(key, &Match::default()) {
+        let fault = invented_key(NAME, part)
+            .fix("--key client-ip; or a policy file, with a rule by address beside this one");
+        findings.warning(Mark::from(0..text.len()), fault);
+    }
     findings.into_report()
 }
 

@@ -53,6 +53,8 @@ pub(crate) enum Shape {
     ManyShown(Form),
     /// One of a few words.
     Words(&'static [&'static str]),
+    /// The same, or a list of several.
+    ManyWords(&'static [&'static str]),
     /// A whole number from the first to the second.
     Count(u64, u64),
     /// A whole number, or one of a few words.

@@ -1,5 +1,7 @@
 //! Which requests a rule speaks of.
 
+mod cover;
+
 use crate::key::KeyPart;
 use crate::pattern::Pattern;
 use crate::request::Request;

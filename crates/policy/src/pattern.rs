@@ -108,6 +108,23 @@ impl Pattern {
             });
         begins && (self.rest || given.next().is_none())
     }
+
+    /// Whether it speaks of every path that `other` speaks of.
+    pub(crate) fn covers(&self, other: &Self, match_case: bool) -> bool {
+        let fits = |(own, others): (&Segment, &Segment)| match (own, others) {
+            (Segment::Any, _) => true,
+            (Segment::Literal(_), Segment::Any) => false,
+            (Segment::Literal(own), Segment::Literal(others)) if match_case => own == others,
+            (Segment::Literal(own), Segment::Literal(others)) => own.eq_ignore_ascii_case(others),
+        };
+        let (own, others) = (self.segments.len(), other.segments.len());
+        let long_enough = if self.rest {
+            others >= own
+        } else {
+            others == own && !other.rest
+        };
+        long_enough && self.segments.iter().zip(&other.segments).all(fits)
+    }
 }
 
 impl fmt::Display for Pattern {

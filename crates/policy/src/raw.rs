@@ -10,7 +10,7 @@ mod toml;
 
 pub(crate) use context::Context;
 pub(crate) use later::{
-    ALGORITHMS, ANSWER, API, DIALECTS, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS,
+    ALGORITHMS, ANSWER, API, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS,
 };
 pub(crate) use read::{Spotted, text, word, wrong_type};
 pub(crate) use reader::Section;

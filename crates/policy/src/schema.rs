@@ -85,6 +85,11 @@ fn shape(shape: Shape) -> Value {
             either([text(form), list])
         }
         Shape::Words(words) => either([json!({ "enum": words }), elsewhere()]),
+        Shape::ManyWords(words) => {
+            let item = either([json!({ "enum": words }), elsewhere()]);
+            let list = json!({ "type": "array", "items": item, "minItems": 1 });
+            either([json!({ "enum": words }), elsewhere(), list])
+        }
         Shape::Count(low, high) => count(low, high),
         Shape::CountOrWord(low, high, words) => {
             either([count(low, high), json!({ "enum": words }), elsewhere()])

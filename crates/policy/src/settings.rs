@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jeton_wire::client_ip::{self, Ipv6Prefix, Prefixes};
-use jeton_wire::ratelimit::Dialect;
+use jeton_wire::ratelimit::Dialects;
 
 use crate::Setting;
 
@@ -164,7 +164,7 @@ pub struct ClientIp {
 #[non_exhaustive]
 pub struct Answer {
     /// The fields that carry limits. The default is `"ietf"`.
-    pub headers: Dialect,
+    pub headers: Dialects,
 }
 
 /// `[lists]`: addresses that no rule decides about.

@@ -6,8 +6,7 @@ use std::num::NonZeroU8;
 use ipnet::IpNet;
 use jeton_wire::client_ip::{ClientIp as Finder, Ipv6Prefix, Prefixes, Source, Trust};
 
-use crate::diagnostic::{Fault, code};
-use crate::key::is_token;
+use crate::diagnostic::{Fault, code, is_slip};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
@@ -71,7 +70,7 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
         return ClientIp::default();
     };
     let header = section.parsed(cx, "header", header);
-    let source = header.as_ref().map(|header| header.value.get().clone());
+    let source = header.map(|header| header.value.get().clone());
     let trusted = section.each(cx, "trusted", parse_network);
     let hops = section.count(cx, "hops", || {
         Fault::new(code::ZERO, "`hops` of 0 would believe nobody").fix("header = \"none\"")
@@ -82,6 +81,8 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
     if source.is_some() || !section.has("header") {
         trust_is_stated(cx, &section, source.as_ref().unwrap_or(&Source::None));
     }
+    let source = source.unwrap_or_default();
+    hops_fit(cx, &source, hops.as_ref());
     let hops = hops.and_then(|hops| NonZeroU8::new(u8::try_from(hops.value).ok()?));
     let trust = match hops {
         Some(hops) => Trust::Hops(hops),
@@ -90,29 +91,34 @@ pub(super) fn client_ip(cx: &mut Context<'_>, root: &Section<'_>) -> ClientIp {
     let prefix = prefix.and_then(|bits| u8::try_from(bits.value).ok());
     let prefix = prefix.and_then(|bits| Ipv6Prefix::new(bits).ok());
     ClientIp {
-        finder: Finder {
-            source: source.unwrap_or_default(),
-            trust,
-        },
+        finder: Finder { source, trust },
         ipv6_prefix: prefix.unwrap_or_default(),
     }
 }
 
 fn header(name: &str) -> Result<Source, Fault> {
-    match name.to_ascii_lowercase().as_str() {
-        "none" => Ok(Source::None),
-        "x-forwarded-for" => Ok(Source::XForwardedFor),
-        lower if is_token(lower) => {
-            let what = format!("header = {name:?} is not supported by this version");
-            Err(Fault::new(code::LATER, what)
-                .label("known are \"none\" and \"x-forwarded-for\"")
-                .fix("header = \"x-forwarded-for\""))
+    const FIX: &str = "header = \"x-forwarded-for\"";
+    let fault = |what: &str| Fault::new(code::WORD, format!("{name:?} {what}"));
+    let source: Source = name
+        .parse()
+        .map_err(|_| fault("is not the name of a header field").fix(FIX))?;
+    match &source {
+        // A field that nobody sends would make one client of all.
+        Source::Field(field) if is_slip(field.as_str(), "x-forwarded-for") => {
+            Err(fault("is not a field that proxies set")
+                .label("did you mean \"x-forwarded-for\"?")
+                .fix(FIX))
         }
-        _ => Err(Fault::new(
-            code::WORD,
-            format!("{name:?} is not the name of a header field"),
-        )
-        .fix("header = \"x-forwarded-for\"")),
+        _ => Ok(source),
+    }
+}
+
+/// The field as people write it.
+pub(super) fn shown(source: &Source) -> &str {
+    match source {
+        Source::XForwardedFor => "X-Forwarded-For",
+        Source::Forwarded => "Forwarded",
+        other => other.header(),
     }
 }
 
@@ -126,17 +132,31 @@ fn trust_is_stated(cx: &mut Context<'_>, section: &Section<'_>, source: &Source)
                 section.refuse(cx, key, USELESS, "header = \"x-forwarded-for\"");
             }
         }
-        (_, true, true) => {
-            section.refuse(cx, "hops", BOTH, "keep one of them");
-        }
+        (_, true, true) => section.refuse(cx, "hops", BOTH, "keep one of them"),
         (_, false, false) => {
-            let what = "nothing says whose X-Forwarded-For is believed";
+            let what = format!("nothing says whose {} is believed", shown(source));
             let fault = Fault::new(code::TRUST, what)
                 .label("anybody can send one")
                 .fix("trusted = [\"10.0.0.0/8\"], the addresses of your proxies; or hops = 1");
             let _: Option<()> = cx.error(section.mark_of("header"), fault);
         }
         _ => {}
+    }
+}
+
+/// A field that holds one address has no entries to count.
+fn hops_fit(cx: &mut Context<'_>, source: &Source, hops: Option<&Spotted<u64>>) {
+    if let (Source::Field(field), Some(hops)) = (source, hops)
+        && hops.value > 1
+    {
+        let what = format!(
+            "{} holds one address, and `hops` counts in a list",
+            field.as_str()
+        );
+        let fault = Fault::new(code::CONTRADICTION, what)
+            .label("the proxy in front sets it")
+            .fix("hops = 1");
+        let _: Option<()> = cx.error(hops.mark, fault);
     }
 }
 

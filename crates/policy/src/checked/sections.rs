@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jeton_wire::ratelimit::Dialect;
+use jeton_wire::ratelimit::{ClashError, Dialect, Dialects};
 
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
-use crate::raw::{self, Context, Section, Spotted, Value};
+use crate::raw::{self, Context, Section, Spotted};
 use crate::setting::Setting;
 use crate::settings::{Answer, Api, Listen, Overflow, Proxy, Store};
 use crate::source::Mark;
@@ -110,8 +110,9 @@ pub(super) const ANSWER: Vocabulary = Vocabulary {
     about: "What clients are told.",
     known: &[word(
         "headers",
-        Shape::Words(DIALECT_WORDS),
-        "The header fields that carry limits. Default \"ietf\".",
+        Shape::ManyWords(DIALECT_WORDS),
+        "The header fields that carry limits, or several kinds of them that share no field. \
+         Default \"ietf\".",
     )],
     required: &[],
     later: raw::ANSWER,
@@ -127,9 +128,15 @@ const OVERFLOWS: [(&str, Overflow); 3] = [
 ];
 const OVERFLOW_WORDS: &[&str] = &names(&OVERFLOWS);
 
-const DIALECTS: [(&str, Dialect); 3] = [
+const DIALECTS: [(&str, Dialect); 9] = [
     ("ietf", Dialect::Ietf11),
     ("ietf-11", Dialect::Ietf11),
+    ("ietf-next", Dialect::IetfNext),
+    ("draft-7", Dialect::Draft7),
+    ("draft-6", Dialect::Draft6),
+    ("legacy-epoch", Dialect::LegacyEpoch),
+    ("legacy-delta", Dialect::LegacyDelta),
+    ("envoy", Dialect::Envoy),
     ("none", Dialect::None),
 ];
 const DIALECT_WORDS: &[&str] = &names(&DIALECTS);
@@ -283,21 +290,30 @@ pub(super) fn answer(cx: &mut Context<'_>, root: &Section<'_>) -> Answer {
     else {
         return Answer::default();
     };
-    if let Some(item) = section
-        .item("headers")
-        .filter(|item| matches!(item.value, Value::List(_)))
-    {
-        let fault = Fault::new(
-            code::LATER,
-            "a list of `headers` is not supported by this version",
-        )
-        .label("a later version has it")
-        .fix("headers = \"ietf\"");
-        let _: Option<()> = cx.error(item.mark, fault);
-        return Answer::default();
-    }
-    let headers = section.word(cx, "headers", &DIALECTS, raw::DIALECTS);
     Answer {
-        headers: headers.unwrap_or_default(),
+        headers: dialects(cx, &section).unwrap_or_default(),
+    }
+}
+
+fn dialects(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Dialects> {
+    let words = section.words(cx, "headers", &DIALECTS)?;
+    let dialects: Vec<Dialect> = words.iter().map(|word| *word.value.get()).collect();
+    let clash = |error: ClashError| {
+        Fault::new(code::CONTRADICTION, error.to_string()).fix("headers = \"ietf\"")
+    };
+    let set = Dialects::new(&dialects).map_err(clash);
+    cx.findings.keep(section.item("headers")?.mark, set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dialect_that_can_be_written_can_be_set() {
+        assert!(Dialect::words().eq(DIALECTS.map(|(word, _)| word)));
+        for (word, dialect) in DIALECTS {
+            assert_eq!(word.parse(), Ok(dialect));
+        }
     }
 }

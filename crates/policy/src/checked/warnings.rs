@@ -1,24 +1,25 @@
 //! What is allowed, and still worth a word.
 
+mod forged;
+mod reach;
+mod terms;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use jeton_core::Mode;
 use jeton_wire::client_ip::{Prefixes, Source, Trust};
 
 use super::Draft;
-use crate::diagnostic::{Fault, Findings, code};
+use super::addresses::shown;
+use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::raw::{Context, Item, Section, Table, Value};
-use crate::rule::{Allowance, Terms};
+use crate::rule::Allowance;
 use crate::settings::{Listen, Settings};
 use crate::source::Mark;
-use crate::units::{Pace, grouped, in_words};
-use crate::words::worst_case;
 
-/// A full log of this many requests for one key is worth a word.
-const LARGE_LOG: u64 = 100_000;
-/// Bytes that a log keeps for each request in force.
-const LOG_ENTRY_BYTES: u64 = 16;
+pub(crate) use forged::{fault as invented_key, invented};
+pub(crate) use terms::{TermPlaces, warn_about_terms};
 
 pub(super) fn warn(
     cx: &mut Context<'_>,
@@ -42,82 +43,26 @@ pub(super) fn warn(
                 &draft.rule.name,
                 terms,
                 &draft.marks.places(),
+                settings.store.max_memory,
             );
         }
         shadow_replaces(cx, drafts, draft);
     }
-}
-
-/// Where warnings about terms point.
-pub(crate) struct TermPlaces {
-    pub(crate) burst: Mark,
-    pub(crate) limit: Mark,
-    pub(crate) algorithm: Mark,
-}
-
-impl super::Marks {
-    fn places(&self) -> TermPlaces {
-        TermPlaces {
-            burst: self.burst,
-            limit: self.limit,
-            algorithm: self.algorithm,
-        }
-    }
-}
-
-/// What the terms of one rule bring with them.
-pub(crate) fn warn_about_terms(
-    findings: &mut Findings<'_>,
-    name: &str,
-    terms: &Terms,
-    places: &TermPlaces,
-) {
-    match *terms {
-        Terms::Bucket { pace, burst: 1 } => findings.warning(places.burst, burst_one(name, pace)),
-        Terms::FixedWindow { window, .. } => {
-            let (edge, window) = (grouped(worst_case(terms, window)), in_words(window));
-            let what = format!("{name:?} passes {edge} around the edge of a window of {window}");
-            let fix = "algorithm = \"sliding-log\"";
-            findings.warning(
-                places.algorithm,
-                Fault::new(code::WINDOW_EDGE, what).fix(fix),
-            );
-        }
-        Terms::SlidingLog { limit, .. } if limit >= LARGE_LOG => {
-            let kib = grouped(limit.saturating_mul(LOG_ENTRY_BYTES) >> 10);
-            let what = format!(
-                "{name:?} remembers up to {} requests per key",
-                grouped(limit)
-            );
-            let fault = Fault::new(code::LOG_MEMORY, what)
-                .label(format!("about {kib} KiB for one busy key"))
-                .fix("algorithm = \"sliding-counter\" or \"gcra\"");
-            findings.warning(places.limit, fault);
-        }
-        _ => {}
-    }
-}
-
-fn burst_one(name: &str, pace: Pace) -> Fault {
-    let what =
-        format!("{name:?} has a burst of 1: the second of two requests sent together is refused");
-    let fault = Fault::new(code::BURST_ONE, what);
-    if pace.units > 1 {
-        fault.fix(format!(
-            "leave `burst` out: it is {} then",
-            grouped(pace.units)
-        ))
-    } else {
-        fault.fix("burst = 2, or more")
+    // Of a policy that is refused nobody knows what its rules would leave each other.
+    if !cx.findings.has_errors() {
+        reach::warn(cx, settings, drafts);
+        forged::warn(cx, drafts);
     }
 }
 
 fn trust(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings) {
     let finder = &settings.client_ip.finder;
-    if let (Source::XForwardedFor, Trust::Prefixes(networks)) = (&finder.source, &finder.trust)
+    if let Trust::Prefixes(networks) = &finder.trust
+        && finder.source != Source::None
         && holds_everybody(networks)
     {
-        let fault = Fault::new(code::TRUSTS_ALL, "everybody's X-Forwarded-For is believed")
+        let what = format!("everybody's {} is believed", shown(&finder.source));
+        let fault = Fault::new(code::TRUSTS_ALL, what)
             .label("any client can choose its address")
             .fix("the addresses of your own proxies, or hops = 1");
         cx.findings

@@ -82,6 +82,8 @@ codes! {
     LOG_MEMORY = "W105" "A sliding log remembers every request of a window.";
     NO_ADDRESS = "W106" "Clients have no address here, so they share one counter.";
     REPLACED_SHADOW = "W108" "A rule in shadow has no vote, so it replaces no rule that has one.";
+    NEVER_APPLIES = "W109" "A rule that no request can reach.";
+    INVENTED_KEY = "W110" "A key that anyone can invent, without a rule by address beside it.";
 }
 
 #[cfg(test)]

@@ -14,6 +14,12 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether a word that may be anything is most likely meant to be `candidate`.
+pub(crate) fn is_slip(word: &str, candidate: &str) -> bool {
+    let folded = word.to_ascii_lowercase().replace('_', "-");
+    word != candidate && distance(&folded, candidate) <= 2
+}
+
 /// Edits that turn one word into the other: insert, delete, replace, or swap two neighbours
 /// (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
@@ -52,6 +58,26 @@ mod tests {
         assert_eq!(nearest("brust", words), Some("burst"));
         assert_eq!(nearest("colour", words), None);
         assert_eq!(nearest(&"x".repeat(100_000), words), None);
+    }
+
+    #[test]
+    fn a_word_of_ones_own_is_no_slip() {
+        for slip in [
+            "x-forward-for",
+            "X_Forwarded_For",
+            "x-forwarded-fo",
+            "xforwarded-for",
+        ] {
+            assert!(is_slip(slip, "x-forwarded-for"), "{slip}");
+        }
+        for own in [
+            "x-forwarded-for",
+            "x-forwarded",
+            "x-real-ip",
+            "cf-connecting-ip",
+        ] {
+            assert!(!is_slip(own, "x-forwarded-for"), "{own}");
+        }
     }
 
     #[test]

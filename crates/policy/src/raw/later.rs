@@ -46,14 +46,6 @@ later! {
     ANSWER:
         "cors" => "remove it",
     ;
-    DIALECTS:
-        "ietf-next" => "headers = \"ietf\"",
-        "draft-7" => "headers = \"ietf\"",
-        "draft-6" => "headers = \"ietf\"",
-        "legacy-epoch" => "headers = \"ietf\"",
-        "legacy-delta" => "headers = \"ietf\"",
-        "envoy" => "headers = \"ietf\"",
-    ;
     STORE_KINDS:
         "disk" => "kind = \"memory\"",
         "redis" => "kind = \"memory\"",

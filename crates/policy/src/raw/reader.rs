@@ -149,6 +149,33 @@ impl<'t> Section<'t> {
         self.parse(cx, key, parse).map(|word| *word.value.get())
     }
 
+    /// One of a few words, or a list of several.
+    pub(crate) fn words<T: Copy>(
+        &self,
+        cx: &mut Context<'_>,
+        key: &str,
+        words: &[(&str, T)],
+    ) -> Option<Vec<Spotted<Setting<T>>>> {
+        self.expect(key, |shape| match shape {
+            Shape::ManyWords(known) => known.iter().eq(words.iter().map(|(word, _)| word)),
+            _ => false,
+        });
+        let in_list = matches!(self.item(key)?.value, Value::List(_));
+        self.parse_each(cx, key, |text| {
+            read::word(key, text, words, &[]).map_err(|fault| {
+                // The whole line would take the other words of the list away.
+                let word = fault
+                    .fix
+                    .strip_prefix(&format!("{key} = "))
+                    .map(str::to_owned);
+                match word.filter(|_| in_list) {
+                    Some(word) => fault.fix(word),
+                    None => fault,
+                }
+            })
+        })
+    }
+
     pub(crate) fn flag(&self, cx: &mut Context<'_>, key: &str) -> Option<bool> {
         self.expect(key, |shape| matches!(shape, Shape::Flag));
         let item = self.item(key)?;

@@ -75,7 +75,7 @@ fn what_this_version_has_of_it_loads() {
             .believes("11.1.2.3".parse().ok())
     );
     assert_eq!(settings.client_ip.ipv6_prefix.bits(), 64);
-    assert_eq!(settings.answer.headers, Dialect::Ietf11);
+    assert_eq!(settings.answer.headers, Dialect::Ietf11.into());
     assert!(settings.lists.exempt.contains("10.1.2.3".parse().unwrap()));
     assert!(settings.lists.block.contains("192.0.2.7".parse().unwrap()));
 
