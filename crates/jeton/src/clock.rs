@@ -51,7 +51,7 @@ impl Clock {
     #[inline]
     pub fn now(&self) -> Micros {
         match &self.0 {
-            Source::Boot(carried) => carried.at(boot_us()),
+            Source::Boot(carried) => carried.now(boot_us, wall_us),
             Source::Tsc(tsc) => tsc.now(),
             Source::Virtual(at) => Micros::new(at.load(Relaxed)),
         }
@@ -96,11 +96,16 @@ impl Carried {
     }
 
     #[inline]
-    fn at(&self, steady_us: u64) -> Micros {
-        if steady_us >= self.next_check_us.load(Relaxed) {
-            self.follow(steady_us, wall_us());
+    fn now(&self, steady_us: impl Fn() -> u64, wall_us: impl Fn() -> u64) -> Micros {
+        let now_us = steady_us();
+        if now_us >= self.next_check_us.load(Relaxed) {
+            // In this order: a thread that is held up between the two readings finds the wall clock
+            // too far back, which is put right by the next one. The other way round it would find it
+            // too far ahead, and every hold-up would move this clock forward for good.
+            let wall_us = wall_us();
+            self.follow(steady_us(), wall_us);
         }
-        Micros::new(steady_us + self.offset_us.load(Relaxed))
+        Micros::new(now_us + self.offset_us.load(Relaxed))
     }
 
     #[cold]
@@ -131,8 +136,8 @@ impl Tsc {
 
     #[inline]
     fn now(&self) -> Micros {
-        self.carried
-            .at(self.clock.delta_as_nanos(self.start, self.clock.raw()) / 1_000)
+        let since_start = || self.clock.delta_as_nanos(self.start, self.clock.raw()) / 1_000;
+        self.carried.now(since_start, wall_us)
     }
 }
 
@@ -176,19 +181,38 @@ mod tests {
         }
     }
 
+    fn carried(offset_us: u64) -> Carried {
+        Carried {
+            offset_us: AtomicU64::new(offset_us),
+            next_check_us: AtomicU64::new(0),
+        }
+    }
+
     #[test]
     fn a_wall_clock_set_forward_is_followed_and_one_set_back_is_not() {
-        let carried = Carried {
-            offset_us: AtomicU64::new(1_000),
-            next_check_us: AtomicU64::new(u64::MAX),
-        };
-        assert_eq!(carried.at(50).get(), 1_050);
-        carried.follow(60, 9_060);
-        carried.next_check_us.store(u64::MAX, Relaxed);
-        assert_eq!(carried.at(60).get(), 9_060);
-        carried.follow(70, 100);
-        carried.next_check_us.store(u64::MAX, Relaxed);
-        assert_eq!(carried.at(70).get(), 9_070);
+        let carried = carried(1_000);
+        let at = |steady_us, wall_us| carried.now(|| steady_us, || wall_us).get();
+        assert_eq!(at(50, 1_050), 1_050);
+        // Between checks the wall is not looked at.
+        assert_eq!(at(60, 9_060), 1_060);
+        assert_eq!(at(50 + CHECK_US, 9_050 + CHECK_US), 9_050 + CHECK_US);
+        assert_eq!(at(50 + 2 * CHECK_US, 100), 9_050 + 2 * CHECK_US);
+    }
+
+    #[test]
+    fn a_hold_up_between_two_readings_does_not_move_the_clock_forward() {
+        const HOLD_UP_US: u64 = 50_000;
+        let carried = carried(1_000);
+        // The thread loses the processor before it gets to read the wall clock.
+        let readings = std::cell::Cell::new(0);
+        let steady_us = || readings.replace(readings.get() + HOLD_UP_US);
+        let wall_us = || readings.get() + 1_000;
+        carried.now(steady_us, wall_us);
+        let later_us = 10 * HOLD_UP_US;
+        assert_eq!(
+            carried.now(|| later_us, || later_us + 1_000).get(),
+            later_us + 1_000
+        );
     }
 
     #[test]
