@@ -59,7 +59,7 @@ pub(super) struct Demo {
   jeton proxy --upstream http://127.0.0.1:3000 --limit 5/s --burst 20 --listen 0.0.0.0:8080
   jeton proxy --upstream http://127.0.0.1:3000 --limit 1000/h --key header:x-api-key --strict
 
---limit N/P is a token bucket of N that fills at N per P: at most N at once, up to 2N in the first P.
+--limit N/P is a token bucket of N that fills at N per P: at most N at once, 2N in the first P.
 --strict is a sliding log: never more than N in any P; its memory follows use.")]
 pub(super) struct Proxy {
     /// The service to protect.

@@ -165,14 +165,8 @@ mod tests {
                 "cost",
             ),
             (r#"{"at_us":0,"rule":"a","rule":"b","key":"k"}"#, "rule"),
-            (r#"{"at_us":0}"#, ""),
-            ("{", ""),
-            ("", ""),
-            ("[]", ""),
-            (r#"[0,"take","a","k"]"#, ""),
             (r#"{"at_us":0,"charges":[["a","k"]]}"#, "charges[0]"),
             (r#"{"at_us":0,"request":["GET"]}"#, "request"),
-            (r#"{"at_us":0,"rule":"a","key":"k"} x"#, ""),
         ] {
             let error = refusal(json);
             let whole = error.to_string();
@@ -180,6 +174,20 @@ mod tests {
                 error.field == field || whole.contains(&format!("`{field}`")),
                 "{json}: {whole}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_no_event_is_refused_as_a_whole() {
+        for json in [
+            r#"{"at_us":0}"#,
+            "{",
+            "",
+            "[]",
+            r#"[0,"take","a","k"]"#,
+            r#"{"at_us":0,"rule":"a","key":"k"} x"#,
+        ] {
+            assert_eq!(refusal(json).field, "", "{json}");
         }
     }
 
