@@ -10,7 +10,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`retry_after`] | waits in microseconds to whole seconds |
-//! | [`ratelimit`] | `RateLimit-Policy` and `RateLimit`, by dialect |
+//! | [`ratelimit`] | writing quotas into fields, by dialect |
+//! | [`read`] | reading them, in whatever dialect |
 //! | [`problem`] | `application/problem+json` or short text, chosen by `Accept` |
 //! | [`client_ip`] | who the client is, and its counting key |
 //! | [`path`] | the form in which paths are matched and keyed |
@@ -21,7 +22,9 @@ pub mod client_ip;
 pub mod path;
 pub mod problem;
 pub mod ratelimit;
+pub mod read;
 pub mod retry_after;
 
 mod decimal;
 mod pieces;
+mod structured;

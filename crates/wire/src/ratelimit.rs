@@ -50,6 +50,16 @@ impl Unit {
             Self::ConcurrentRequests => "concurrent-requests",
         }
     }
+
+    /// The table that registers the units spells the first one without its `s`.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "requests" | "request" => Some(Self::Requests),
+            "content-bytes" => Some(Self::ContentBytes),
+            "concurrent-requests" => Some(Self::ConcurrentRequests),
+            _ => None,
+        }
+    }
 }
 
 /// One rule as clients see it: so much in so many seconds.

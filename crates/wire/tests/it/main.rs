@@ -12,3 +12,5 @@ mod path;
 mod problem;
 #[cfg(test)]
 mod ratelimit;
+#[cfg(test)]
+mod read;
