@@ -1,8 +1,8 @@
-//! Decisions as the fields of a dialect.
+//! Decisions as the fields of dialects.
 
 use http::{HeaderName, HeaderValue};
 use jeton_core::{Decision, Quota, Span};
-use jeton_wire::ratelimit::{Dialect, LimitItem, PolicyItem, Report};
+use jeton_wire::ratelimit::{Dialects, LimitItem, PolicyItem, Report};
 use smallvec::SmallVec;
 
 use crate::{Answered, RuleDecision};
@@ -31,7 +31,7 @@ impl<'a> From<&RuleDecision<'a>> for Told<'a> {
 type Fields = SmallVec<[(HeaderName, HeaderValue); 2]>;
 
 impl Answered {
-    /// The limit fields of this answer, in the dialect of its policy; none if no counter that
+    /// The limit fields of this answer, in the dialects of its policy; none if no counter that
     /// clients are told of decided.
     pub fn limit_fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
         let told: SmallVec<[Told<'_>; 3]> = self.told().iter().map(Told::from).collect();
@@ -44,19 +44,19 @@ impl Answered {
 ///
 /// ```
 /// use jeton::door::{Told, limit_fields};
-/// use jeton::wire::ratelimit::Dialect;
+/// use jeton::wire::ratelimit::Dialects;
 /// use jeton::Limiter;
 ///
 /// let limiter = Limiter::bucket("5/s", 20)?;
 /// let decision = limiter.take("alice");
 /// let told = Told { name: "api", quota: limiter.quota(), decision: &decision };
-/// let fields: Vec<_> = limit_fields(Dialect::Ietf11, &[told]).collect();
+/// let fields: Vec<_> = limit_fields(Dialects::default(), &[told]).collect();
 /// assert_eq!(fields[0].0, "ratelimit-policy");
 /// assert_eq!(fields[0].1, r#""api";q=20;w=4"#);
 /// # Ok::<(), jeton::LimiterError>(())
 /// ```
 pub fn limit_fields(
-    dialect: Dialect,
+    dialects: Dialects,
     told: &[Told<'_>],
 ) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
     let mut fields = Fields::new();
@@ -73,7 +73,7 @@ pub fn limit_fields(
             limits: &limits,
             now_us: told.first().map_or(0, |told| told.decision.at.get()),
         };
-        dialect.write_fields(&report, &mut String::with_capacity(64), |name, value| {
+        dialects.write_fields(&report, &mut String::with_capacity(64), |name, value| {
             // Names and values are printable ASCII by construction.
             if let Ok(value) = HeaderValue::from_str(value) {
                 fields.push((HeaderName::from_static(name), value));

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use jeton_core::{Fit, Span};
 use jeton_wire::problem::{Format, Problem};
-use jeton_wire::ratelimit::Dialect;
+use jeton_wire::ratelimit::Dialects;
 use smallvec::SmallVec;
 
 use super::fields::{Told, limit_fields};
@@ -32,14 +32,14 @@ pub enum Grounds {
 ///
 /// ```
 /// use jeton::door::{Refusal, Told};
-/// use jeton::wire::{problem::Format, ratelimit::Dialect};
+/// use jeton::wire::{problem::Format, ratelimit::Dialects};
 /// use jeton::Limiter;
 ///
 /// let limiter = Limiter::bucket("5/s", 1)?;
 /// limiter.take("alice");
 /// let decision = limiter.take("alice");
 /// let told = Told { name: "api", quota: limiter.quota(), decision: &decision };
-/// let refusal = Refusal::of(&told, Dialect::Ietf11).expect("one unit was all there was");
+/// let refusal = Refusal::of(&told, Dialects::default()).expect("one unit was all there was");
 /// let response = refusal.response(Format::Text);
 /// assert_eq!(response.status(), 429);
 /// assert_eq!(response.headers()["retry-after"], "1");
@@ -77,7 +77,7 @@ impl Answered {
 
 impl<'a> Refusal<'a> {
     /// The refusal that one counter decided, if it did refuse.
-    pub fn of(told: &Told<'a>, dialect: Dialect) -> Option<Self> {
+    pub fn of(told: &Told<'a>, dialects: Dialects) -> Option<Self> {
         let grounds = match told.decision.fit {
             fit if fit.passes() => return None,
             Fit::Impossible => Grounds::Impossible,
@@ -89,7 +89,7 @@ impl<'a> Refusal<'a> {
         Some(Self {
             grounds,
             violated: SmallVec::from_slice(&[told.name]),
-            limit_fields: limit_fields(dialect, std::slice::from_ref(told)).collect(),
+            limit_fields: limit_fields(dialects, std::slice::from_ref(told)).collect(),
         })
     }
 

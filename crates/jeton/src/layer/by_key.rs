@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::request::Parts;
 use jeton_core::Decision;
 use jeton_policy::Missing;
-use jeton_wire::ratelimit::{Dialect, MAX_NAME_LEN, is_policy_name};
+use jeton_wire::ratelimit::{Dialects, MAX_NAME_LEN, is_policy_name};
 
 use super::RateLimitLayer;
 use super::decider::{Decider, Fields, Ruling};
@@ -31,7 +31,7 @@ pub struct ByKey {
     limiter: Limiter,
     take: Take,
     name: Arc<str>,
-    dialect: Dialect,
+    dialects: Dialects,
     missing: Missing,
 }
 
@@ -51,7 +51,7 @@ impl ByKey {
             limiter,
             take: Box::new(move |limiter, head| Some(limiter.take(&key(head)?))),
             name: Arc::from("default"),
-            dialect: Dialect::default(),
+            dialects: Dialects::default(),
             missing: Missing::default(),
         }
     }
@@ -69,8 +69,8 @@ impl ByKey {
     }
 
     /// The fields that tell clients of the limit. Without it, those of the current IETF draft.
-    pub fn headers(mut self, dialect: Dialect) -> Self {
-        self.dialect = dialect;
+    pub fn headers(mut self, dialects: impl Into<Dialects>) -> Self {
+        self.dialects = dialects.into();
         self
     }
 
@@ -98,9 +98,9 @@ impl ByKey {
             quota: self.limiter.quota(),
             decision: &decision,
         };
-        then(match Refusal::of(&told, self.dialect) {
+        then(match Refusal::of(&told, self.dialects) {
             Some(refusal) => Ruling::Refuse(refusal),
-            None => Ruling::Pass(limit_fields(self.dialect, &[told]).collect()),
+            None => Ruling::Pass(limit_fields(self.dialects, &[told]).collect()),
         })
     }
 }
