@@ -35,6 +35,7 @@ mod pattern;
 mod raw;
 mod request;
 mod rule;
+mod runtime;
 #[cfg(feature = "toml")]
 mod schema;
 mod setting;
@@ -58,6 +59,7 @@ pub use matching::Match;
 pub use pattern::Pattern;
 pub use raw::{NoReferences, Resolve, Unresolved};
 pub use rule::{Allowance, Missing, Rule, Terms};
+pub use runtime::{OneAddress, RuntimeWarning};
 #[cfg(feature = "toml")]
 pub use schema::schema;
 pub use setting::{Origin, Setting};

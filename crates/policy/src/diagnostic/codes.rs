@@ -2,11 +2,13 @@
 
 use serde::{Serialize, Serializer};
 
-/// The kind of a finding: `E…` refuses the policy, `W…` warns.
+/// The kind of a finding: `E…` refuses the policy, `W1…` warns of a policy, `W2…` warns while
+/// requests come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
     id: &'static str,
     meaning: &'static str,
+    page: &'static str,
 }
 
 impl Code {
@@ -18,6 +20,31 @@ impl Code {
     /// What findings of this kind have in common, in one sentence.
     pub const fn meaning(self) -> &'static str {
         self.meaning
+    }
+
+    /// What `jeton help CODE` prints: what it means, why it matters, a bad policy with what is
+    /// said of it, and a good one. Markdown that reads well as it is.
+    pub const fn page(self) -> &'static str {
+        self.page
+    }
+
+    /// The code that somebody names, in any case.
+    ///
+    /// ```
+    /// use jeton_policy::Code;
+    /// let code = Code::named("e012").ok_or("no such code")?;
+    /// assert!(code.page().starts_with("# E012: A rate that cannot be read."));
+    /// assert_eq!(Code::named("E999"), None);
+    /// # Ok::<(), &str>(())
+    /// ```
+    pub fn named(text: &str) -> Option<Self> {
+        let is_it = |code: &&Self| code.id.eq_ignore_ascii_case(text);
+        CODES.iter().find(is_it).copied()
+    }
+
+    /// `true` if it shows only while requests come, never in a file.
+    pub fn is_of_run_time(self) -> bool {
+        self.id.starts_with("W2")
     }
 }
 
@@ -38,7 +65,11 @@ macro_rules! codes {
         /// One constant per code, for use within the crate.
         pub(crate) mod code {
             use super::Code;
-            $(pub(crate) const $name: Code = Code { id: $id, meaning: $meaning };)+
+            $(pub(crate) const $name: Code = Code {
+                id: $id,
+                meaning: $meaning,
+                page: include_str!(concat!("pages/", $id, ".md")),
+            };)+
         }
 
         /// Every code with its meaning, in order.
@@ -84,6 +115,9 @@ codes! {
     REPLACED_SHADOW = "W108" "A rule in shadow has no vote, so it replaces no rule that has one.";
     NEVER_APPLIES = "W109" "A rule that no request can reach.";
     INVENTED_KEY = "W110" "A key that anyone can invent, without a rule by address beside it.";
+    HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
+    ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
+    NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";
 }
 
 #[cfg(test)]

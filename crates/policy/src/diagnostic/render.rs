@@ -10,11 +10,12 @@ const WIDTH: usize = 120;
 const BEFORE: usize = 40;
 
 impl Diagnostic {
-    /// Two lines instead of six: for warnings below a table.
+    /// Three lines instead of seven: for warnings below a table.
     ///
     /// ```text
     /// warning[W102]: "api" has a burst of 1    jeton.toml:9:13
     ///   fix:  burst = 20
+    ///   more: jeton help W102
     /// ```
     pub const fn short(&self) -> Short<'_> {
         Short(self)
@@ -57,11 +58,11 @@ impl fmt::Display for Diagnostic {
         if !fix.is_empty() {
             writeln!(f, "{:margin$} = fix:  {fix}", "")?;
         }
-        Ok(())
+        writeln!(f, "{:margin$} = more: jeton help {code}", "")
     }
 }
 
-/// A [`Diagnostic`] in two lines; see [`Diagnostic::short`].
+/// A [`Diagnostic`] in three lines; see [`Diagnostic::short`].
 #[derive(Debug)]
 pub struct Short<'a>(&'a Diagnostic);
 
@@ -83,7 +84,7 @@ impl fmt::Display for Short<'_> {
         if !fix.is_empty() {
             write!(f, "\n  fix:  {fix}")?;
         }
-        Ok(())
+        write!(f, "\n  more: jeton help {code}")
     }
 }
 
@@ -153,6 +154,7 @@ error[E012]: `rate` needs a unit
 2 | rate     = \"20\"
   |            ^^^^ 20 per what?
   = fix:  rate = \"20/s\"
+  = more: jeton help E012
 
 1 error, 0 warnings";
         assert_eq!(render("[[rule]]\nrate     = \"20\"\n", 20..24), expected);

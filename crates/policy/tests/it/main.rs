@@ -8,4 +8,5 @@ mod evaluate;
 mod good;
 mod keys;
 mod odd;
+mod pages;
 mod schema;
