@@ -12,6 +12,7 @@
 //! | [`retry_after`] | waits in microseconds to whole seconds |
 //! | [`ratelimit`] | writing quotas into fields, by dialect |
 //! | [`read`] | reading them, in whatever dialect |
+//! | [`merge`] | bringing ours into an answer that has its own |
 //! | [`problem`] | `application/problem+json` or short text, chosen by `Accept` |
 //! | [`client_ip`] | who the client is, and its counting key |
 //! | [`path`] | the form in which paths are matched and keyed |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod client_ip;
+pub mod merge;
 pub mod path;
 pub mod problem;
 pub mod ratelimit;

@@ -7,6 +7,8 @@ mod dialects;
 #[cfg(test)]
 mod forwarded;
 #[cfg(test)]
+mod merge;
+#[cfg(test)]
 mod path;
 #[cfg(test)]
 mod problem;
