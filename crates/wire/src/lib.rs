@@ -16,6 +16,7 @@
 //! | [`problem`] | `application/problem+json` or short text, chosen by `Accept` |
 //! | [`client_ip`] | who the client is, and its counting key |
 //! | [`path`] | the form in which paths are matched and keyed |
+//! | [`proxy_protocol`] | the header by which load balancers pass on addresses |
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ pub mod client_ip;
 pub mod merge;
 pub mod path;
 pub mod problem;
+pub mod proxy_protocol;
 pub mod ratelimit;
 pub mod read;
 pub mod retry_after;

@@ -13,6 +13,8 @@ mod path;
 #[cfg(test)]
 mod problem;
 #[cfg(test)]
+mod proxy_protocol;
+#[cfg(test)]
 mod ratelimit;
 #[cfg(test)]
 mod read;
