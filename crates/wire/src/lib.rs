@@ -5,7 +5,7 @@
 //! with a panic, and the work is linear in its length.
 //!
 //! This crate must **not** know: sockets, HTTP libraries, stores, the clock, the policy file, the
-//! types of any other Jeton crate. Hop-by-hop fields, CORS and status lines belong to the doors.
+//! types of any other Jeton crate. Hop-by-hop fields and status lines belong to the doors.
 //!
 //! | module | holds |
 //! |---|---|
@@ -15,12 +15,14 @@
 //! | [`merge`] | bringing ours into an answer that has its own |
 //! | [`problem`] | `application/problem+json` or short text, chosen by `Accept` |
 //! | [`client_ip`] | who the client is, and its counting key |
+//! | [`cors`] | what scripts may read of our own answers |
 //! | [`path`] | the form in which paths are matched and keyed |
 //! | [`proxy_protocol`] | the header by which load balancers pass on addresses |
 
 #![forbid(unsafe_code)]
 
 pub mod client_ip;
+pub mod cors;
 pub mod merge;
 pub mod path;
 pub mod problem;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod client_ip;
 #[cfg(test)]
+mod cors;
+#[cfg(test)]
 mod dialects;
 #[cfg(test)]
 mod forwarded;
