@@ -5,6 +5,7 @@
 mod bad;
 mod common;
 mod evaluate;
+mod examples;
 mod good;
 mod keys;
 mod odd;

@@ -28,10 +28,10 @@ fn block(code: Code, after: &str) -> String {
         .unwrap_or_else(|| panic!("{code} has no line {after:?}"));
     let indented = |line: &&str| line.is_empty() || line.starts_with("    ");
     let lines = rest.lines().take_while(indented);
-    let text: String = lines
-        .map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line)))
+    let lines: Vec<&str> = lines
+        .map(|line| line.strip_prefix("    ").unwrap_or(line))
         .collect();
-    text.trim_end().to_owned() + "\n"
+    lines.join("\n").trim_end().to_owned() + "\n"
 }
 
 /// What is to stand on the page of a code about its bad policy.
@@ -39,16 +39,14 @@ fn said(code: Code) -> (&'static str, String) {
     let of_run_time = RuntimeWarning::ALL
         .iter()
         .find(|warning| warning.code() == code);
-    match of_run_time {
-        Some(warning) => (SAID_BY_SERVE, format!("{warning}\n")),
-        None => {
-            let report = report(&block(code, "Bad:"));
-            let found: Vec<String> = report.iter().map(ToString::to_string).collect();
-            assert_eq!(found.len(), 1, "{code}: {report}");
-            assert_eq!(report.iter().next().unwrap().code, code);
-            (SAID_BY_CHECK, found.concat())
-        }
+    if let Some(warning) = of_run_time {
+        return (SAID_BY_SERVE, format!("{warning}\n"));
     }
+    let report = report(&block(code, "Bad:"));
+    let found: Vec<String> = report.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), 1, "{code}: {report}");
+    assert_eq!(report.iter().next().unwrap().code, code);
+    (SAID_BY_CHECK, found.concat())
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod api;
 mod bounds;
 mod cli;
 mod door;
+mod examples;
 mod failing_upstream;
 mod fields;
 mod framing;
