@@ -7,6 +7,8 @@ mod cors;
 #[cfg(test)]
 mod dialects;
 #[cfg(test)]
+mod forged;
+#[cfg(test)]
 mod forwarded;
 #[cfg(test)]
 mod merge;
