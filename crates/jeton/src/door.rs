@@ -20,5 +20,5 @@ mod fields;
 mod refusal;
 
 pub use facts::{HttpFacts, client_of};
-pub use fields::{Told, limit_fields};
+pub use fields::{LimitFields, Told, limit_fields};
 pub use refusal::{Grounds, Refusal, format_of};

@@ -93,7 +93,7 @@ fn admitted(answered: &Answered, format: impl FnOnce() -> Format) -> Admitted {
     match answered.refusal() {
         Some(refusal) => Admitted::Answer(refusal.response(format()).map(Full::from)),
         None => Admitted::Pass(Pass {
-            response_fields: answered.limit_fields().collect(),
+            response_fields: answered.limit_fields().into_iter().collect(),
             hold: None,
         }),
     }

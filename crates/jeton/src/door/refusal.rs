@@ -2,13 +2,13 @@
 
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use jeton_core::{Fit, Span};
 use jeton_wire::problem::{Format, Problem};
 use jeton_wire::ratelimit::Dialects;
 use smallvec::SmallVec;
 
-use super::fields::{Told, limit_fields};
+use super::fields::{LimitFields, Told, limit_fields};
 use crate::{Answered, Disposition};
 
 /// Why a request may not pass.
@@ -49,7 +49,7 @@ pub enum Grounds {
 pub struct Refusal<'a> {
     grounds: Grounds,
     violated: SmallVec<[&'a str; 3]>,
-    limit_fields: SmallVec<[(HeaderName, HeaderValue); 2]>,
+    limit_fields: LimitFields,
 }
 
 impl Answered {
@@ -70,7 +70,7 @@ impl Answered {
         Some(Refusal {
             grounds,
             violated: self.violated().collect(),
-            limit_fields: self.limit_fields().collect(),
+            limit_fields: self.limit_fields(),
         })
     }
 }
@@ -89,7 +89,7 @@ impl<'a> Refusal<'a> {
         Some(Self {
             grounds,
             violated: SmallVec::from_slice(&[told.name]),
-            limit_fields: limit_fields(dialects, std::slice::from_ref(told)).collect(),
+            limit_fields: limit_fields(dialects, std::slice::from_ref(told)),
         })
     }
 
@@ -98,7 +98,7 @@ impl<'a> Refusal<'a> {
         Self {
             grounds: Grounds::Forbidden,
             violated: SmallVec::new(),
-            limit_fields: SmallVec::new(),
+            limit_fields: LimitFields::default(),
         }
     }
 
@@ -113,8 +113,8 @@ impl<'a> Refusal<'a> {
     }
 
     /// The limit fields alone.
-    pub fn limit_fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + '_ {
-        self.limit_fields.iter().cloned()
+    pub const fn limit_fields(&self) -> &LimitFields {
+        &self.limit_fields
     }
 
     /// Adds the fields that a refusal carries, whatever its body: `Retry-After` where waiting

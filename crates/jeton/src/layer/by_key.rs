@@ -10,9 +10,9 @@ use jeton_policy::Missing;
 use jeton_wire::ratelimit::{Dialects, MAX_NAME_LEN, is_policy_name};
 
 use super::RateLimitLayer;
-use super::decider::{Decider, Fields, Ruling};
+use super::decider::{Decider, Ruling};
 use crate::Limiter;
-use crate::door::{Refusal, Told, limit_fields};
+use crate::door::{LimitFields, Refusal, Told, limit_fields};
 
 /// One limiter, one key per request: what [`RateLimitLayer::by`] makes, with more to say.
 ///
@@ -90,7 +90,7 @@ impl ByKey {
         let decision = match ((self.take)(&self.limiter, head), self.missing) {
             (Some(decision), _) => decision,
             (None, Missing::Share) => self.limiter.take(&NoKey),
-            (None, Missing::Skip) => return then(Ruling::Pass(Fields::new())),
+            (None, Missing::Skip) => return then(Ruling::Pass(LimitFields::default())),
             (None, Missing::Deny) => return then(Ruling::Refuse(Refusal::forbidden())),
         };
         let told = Told {
@@ -100,7 +100,7 @@ impl ByKey {
         };
         then(match Refusal::of(&told, self.dialects) {
             Some(refusal) => Ruling::Refuse(refusal),
-            None => Ruling::Pass(limit_fields(self.dialects, &[told]).collect()),
+            None => Ruling::Pass(limit_fields(self.dialects, &[told])),
         })
     }
 }

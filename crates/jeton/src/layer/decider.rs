@@ -6,15 +6,10 @@ use std::net::IpAddr;
 use std::pin::Pin;
 
 use http::request::Parts;
-use http::{HeaderName, HeaderValue};
-use smallvec::SmallVec;
 
 use super::by_key::ByKey;
-use crate::door::{HttpFacts, Refusal, client_of};
+use crate::door::{HttpFacts, LimitFields, Refusal, client_of};
 use crate::{Answered, Deciding, Gate};
-
-/// Fields for the answer of the service. Two is what the IETF dialect has.
-pub(super) type Fields = SmallVec<[(HeaderName, HeaderValue); 2]>;
 
 /// An answer that a store has still to give.
 pub(super) type Later = Pin<Box<dyn Future<Output = Answered> + Send>>;
@@ -28,7 +23,7 @@ pub(super) enum Decider {
 
 /// What becomes of a request.
 pub(super) enum Ruling<'a> {
-    Pass(Fields),
+    Pass(LimitFields),
     Refuse(Refusal<'a>),
 }
 
@@ -36,7 +31,7 @@ impl<'a> From<&'a Answered> for Ruling<'a> {
     fn from(answered: &'a Answered) -> Self {
         match answered.refusal() {
             Some(refusal) => Self::Refuse(refusal),
-            None => Self::Pass(answered.limit_fields().collect()),
+            None => Self::Pass(answered.limit_fields()),
         }
     }
 }

@@ -12,8 +12,9 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::audience::Audience;
-use super::decider::{Fields, Later, Ruling};
+use super::decider::{Later, Ruling};
 use super::guarded::Guarded;
+use crate::door::LimitFields;
 
 pin_project! {
     /// The answer of [`RateLimit`](super::RateLimit): the service's, or a refusal.
@@ -37,11 +38,11 @@ pin_project! {
             later: Later,
             waiting: Option<Waiting<S, B>>,
         },
-        /// The service answers, and these fields are appended.
+        /// The service answers, and these fields are brought into its head.
         Passing {
             #[pin]
             answering: S::Future,
-            fields: Fields,
+            fields: LimitFields,
         },
         /// There is nothing to wait for.
         Refused {
@@ -60,7 +61,7 @@ impl<S, B> RateLimitFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) const fn passing(answering: S::Future, fields: Fields) -> Self {
+    pub(super) const fn passing(answering: S::Future, fields: LimitFields) -> Self {
         let step = Step::Passing { answering, fields };
         Self { step }
     }
@@ -117,9 +118,7 @@ where
                 }
                 Stepping::Passing { answering, fields } => {
                     let mut response = ready!(answering.poll(cx))?;
-                    for (name, value) in fields.drain(..) {
-                        response.headers_mut().append(name, value);
-                    }
+                    std::mem::take(fields).merge_into(response.headers_mut());
                     return Poll::Ready(Ok(response.map(Guarded::new)));
                 }
                 Stepping::Refused { response } => {

@@ -59,7 +59,7 @@ pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Resp
     }
     let pushback = wait.map(|wait| wait.as_millis_ceil().to_string());
     insert_text(headers, PUSHBACK, pushback.as_deref().unwrap_or("-1"));
-    headers.extend(refusal.limit_fields());
+    headers.extend(refusal.limit_fields().clone());
     response
 }
 

@@ -12,9 +12,10 @@ use tower_service::Service;
 
 use super::audience::Audience;
 use super::charged::Charged;
-use super::decider::{Decider, Fields, Ruling};
+use super::decider::{Decider, Ruling};
 use super::future::RateLimitFuture;
 use super::guarded::Guarded;
+use crate::door::LimitFields;
 
 /// A service behind a limit: see [`RateLimitLayer`](super::RateLimitLayer).
 ///
@@ -62,7 +63,7 @@ impl<S: fmt::Debug> fmt::Debug for RateLimit<S> {
 
 /// What was decided before the service was called.
 enum Ruled {
-    Pass(Fields),
+    Pass(LimitFields),
     Refuse(Response<Bytes>),
 }
 
@@ -84,7 +85,7 @@ where
         let (mut head, body) = request.into_parts();
         if !Charged::first(&mut head.extensions, &self.decider) {
             let request = Request::from_parts(head, body);
-            return RateLimitFuture::passing(self.inner.call(request), Fields::new());
+            return RateLimitFuture::passing(self.inner.call(request), LimitFields::default());
         }
         let ruled = self.decider.ask(&head, |ruling| match ruling {
             Ruling::Pass(fields) => Ruled::Pass(fields),

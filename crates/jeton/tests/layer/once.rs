@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::routing::get;
-use jeton::layer::RateLimitLayer;
+use jeton::layer::{ByKey, RateLimitLayer};
 use jeton::{Cost, NamedCharge, Verb};
 
 use crate::support::{Got, Server, clock, curl, gate, limiter, peer};
@@ -92,8 +92,9 @@ fn two_limits_of_their_own_are_both_charged() {
         limiter(5, 60_000_000, &clock()),
         limiter(1, 60_000_000, &clock()),
     );
-    let outer = RateLimitLayer::by(wide.clone(), |_| Some("all"));
-    let inner = RateLimitLayer::by(narrow, |_| Some("all"));
+    let outer = ByKey::new(wide.clone(), |_| Some("all")).named("wide");
+    let inner = ByKey::new(narrow, |_| Some("all")).named("narrow");
+    let (outer, inner) = (outer.unwrap().layer(), inner.unwrap().layer());
     let routed = get(|| async { "hello" }).layer(inner);
     let server = serve(Router::new().route("/", routed).layer(outer));
     let got = [(); 2].map(|()| curl(&[&server.url()]));
