@@ -4,6 +4,7 @@
 mod across;
 mod addresses;
 mod allowance;
+mod answer;
 mod listen;
 mod matches;
 mod rule;
@@ -46,8 +47,8 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
         ),
         word(
             "answer",
-            Shape::Table(&sections::ANSWER),
-            sections::ANSWER.about,
+            Shape::Table(&answer::ANSWER),
+            answer::ANSWER.about,
         ),
         word(
             "lists",
@@ -89,7 +90,7 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
         api: api.as_ref().map(|api| api.value.clone()),
         store: sections::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
-        answer: sections::answer(cx, &root),
+        answer: answer::answer(cx, &root),
         lists: addresses::lists(cx, &root),
     };
     sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());

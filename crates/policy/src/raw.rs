@@ -9,9 +9,7 @@ mod resolve;
 mod toml;
 
 pub(crate) use context::Context;
-pub(crate) use later::{
-    ALGORITHMS, ANSWER, API, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS,
-};
+pub(crate) use later::{ALGORITHMS, API, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS};
 pub(crate) use read::{Spotted, text, word, wrong_type};
 pub(crate) use reader::Section;
 pub use resolve::{NoReferences, Resolve, Unresolved};

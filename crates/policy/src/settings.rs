@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jeton_wire::client_ip::{self, Ipv6Prefix, Prefixes};
+use jeton_wire::cors::Cors;
 use jeton_wire::ratelimit::Dialects;
 
 use crate::Setting;
@@ -160,11 +161,13 @@ pub struct ClientIp {
 }
 
 /// `[answer]`: what clients are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
     /// The fields that carry limits. The default is `"ietf"`.
     pub headers: Dialects,
+    /// Which scripts may read refusals. The default is none.
+    pub cors: Option<Setting<Cors>>,
 }
 
 /// `[lists]`: addresses that no rule decides about.

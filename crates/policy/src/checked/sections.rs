@@ -1,16 +1,14 @@
-//! `[proxy]`, `[api]`, `[store]`, `[answer]`.
+//! `[proxy]`, `[api]`, `[store]`.
 
 use std::net::SocketAddr;
 use std::time::Duration;
-
-use jeton_wire::ratelimit::{ClashError, Dialect, Dialects};
 
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
 use crate::raw::{self, Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Answer, Api, Listen, Overflow, Proxy, Store};
+use crate::settings::{Api, Listen, Overflow, Proxy, Store};
 use crate::source::Mark;
 use crate::units::{parse_duration, parse_size};
 
@@ -104,20 +102,6 @@ pub(super) const STORE: Vocabulary = Vocabulary {
     later: raw::STORE,
 };
 
-pub(super) const ANSWER: Vocabulary = Vocabulary {
-    section: "[answer]",
-    example: "[answer]",
-    about: "What clients are told.",
-    known: &[word(
-        "headers",
-        Shape::ManyWords(DIALECT_WORDS),
-        "The header fields that carry limits, or several kinds of them that share no field. \
-         Default \"ietf\".",
-    )],
-    required: &[],
-    later: raw::ANSWER,
-};
-
 const KINDS: [(&str, ()); 1] = [("memory", ())];
 const KIND_WORDS: &[&str] = &names(&KINDS);
 
@@ -127,19 +111,6 @@ const OVERFLOWS: [(&str, Overflow); 3] = [
     ("allow", Overflow::Allow),
 ];
 const OVERFLOW_WORDS: &[&str] = &names(&OVERFLOWS);
-
-const DIALECTS: [(&str, Dialect); 9] = [
-    ("ietf", Dialect::Ietf11),
-    ("ietf-11", Dialect::Ietf11),
-    ("ietf-next", Dialect::IetfNext),
-    ("draft-7", Dialect::Draft7),
-    ("draft-6", Dialect::Draft6),
-    ("legacy-epoch", Dialect::LegacyEpoch),
-    ("legacy-delta", Dialect::LegacyDelta),
-    ("envoy", Dialect::Envoy),
-    ("none", Dialect::None),
-];
-const DIALECT_WORDS: &[&str] = &names(&DIALECTS);
 
 /// The least memory that a table of any use fits in.
 const MIN_MEMORY: u64 = 64 << 10;
@@ -280,40 +251,5 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
         overflow: overflow.unwrap_or(defaults.overflow),
-    }
-}
-
-pub(super) fn answer(cx: &mut Context<'_>, root: &Section<'_>) -> Answer {
-    let Some(section) = root
-        .item("answer")
-        .and_then(|item| Section::open(cx, &ANSWER, item))
-    else {
-        return Answer::default();
-    };
-    Answer {
-        headers: dialects(cx, &section).unwrap_or_default(),
-    }
-}
-
-fn dialects(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Dialects> {
-    let words = section.words(cx, "headers", &DIALECTS)?;
-    let dialects: Vec<Dialect> = words.iter().map(|word| *word.value.get()).collect();
-    let clash = |error: ClashError| {
-        Fault::new(code::CONTRADICTION, error.to_string()).fix("headers = \"ietf\"")
-    };
-    let set = Dialects::new(&dialects).map_err(clash);
-    cx.findings.keep(section.item("headers")?.mark, set)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_dialect_that_can_be_written_can_be_set() {
-        assert!(Dialect::words().eq(DIALECTS.map(|(word, _)| word)));
-        for (word, dialect) in DIALECTS {
-            assert_eq!(word.parse(), Ok(dialect));
-        }
     }
 }

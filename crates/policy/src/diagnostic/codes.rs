@@ -106,6 +106,7 @@ codes! {
     TRUST = "E026" "Nothing says whose header is believed.";
     TOO_MANY = "E027" "More of something than one request could be decided by.";
     API_OPEN = "E028" "The API beyond this machine needs a token, which a later version has.";
+    ORIGIN = "E029" "An origin that no browser sends.";
     NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
     BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
     TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";

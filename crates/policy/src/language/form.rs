@@ -22,6 +22,7 @@ pub(crate) enum Form {
     Path,
     Host,
     HeaderName,
+    Origin,
 }
 
 impl Form {
@@ -54,6 +55,7 @@ impl Form {
             Self::Method => r"^[!#$%&'*+.^_`|~0-9A-Z-]+$".to_owned(),
             Self::Path => r"^(/|(/[^/*?#]+)+)$".to_owned(),
             Self::Host => r"^[^*/]+$".to_owned(),
+            Self::Origin => r"^(\*|[a-z][a-z0-9+.-]*://[^/?#]+)$".to_owned(),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
     }
@@ -78,6 +80,7 @@ impl Form {
             Self::Method => &["GET", "POST"],
             Self::Path => &["/login", "/reports/{id}/export", "/api/{rest..}"],
             Self::Host => &["api.example"],
+            Self::Origin => &["https://app.example", "http://localhost:5173"],
             Self::HeaderName => &["x-forwarded-for", "forwarded", "cf-connecting-ip", "none"],
         }
     }

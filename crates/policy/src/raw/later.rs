@@ -43,9 +43,6 @@ later! {
         "admin_token" => "remove it, and let `listen` be a loopback address",
         "gateways" => "remove it",
     ;
-    ANSWER:
-        "cors" => "remove it",
-    ;
     STORE_KINDS:
         "disk" => "kind = \"memory\"",
         "redis" => "kind = \"memory\"",

@@ -22,6 +22,7 @@ impl References {
                 ("SECRET", SECRET),
                 ("LISTEN", "127.0.0.1:8080"),
                 ("UPSTREAM", "http://hunter2.internal:3000"),
+                ("ORIGIN", "https://hunter2.example"),
                 ("EMPTY", ""),
                 ("NAME", SECRET),
             ]),

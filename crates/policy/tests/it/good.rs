@@ -119,6 +119,44 @@ fn client(settings: &str, lines: &[&str]) -> Option<String> {
 }
 
 #[test]
+fn f45_the_dialects_of_an_answer_are_set_by_name() {
+    let dialects = |words: &str| -> Vec<Dialect> {
+        let policy = load(&format!("[answer]\nheaders = {words}\n"));
+        policy.settings().answer.headers.iter().collect()
+    };
+    for word in Dialect::words().filter(|word| *word != "none") {
+        assert_eq!(dialects(&format!("{word:?}")), [word.parse().unwrap()]);
+    }
+    assert_eq!(dialects("\"none\""), []);
+    assert_eq!(dialects("[\"none\"]"), []);
+    assert_eq!(
+        dialects("[\"legacy-epoch\", \"ietf\"]"),
+        [Dialect::LegacyEpoch, Dialect::Ietf11]
+    );
+    assert_eq!(load("").settings().answer.headers.iter().count(), 1);
+}
+
+#[test]
+fn f37_f38_a_client_is_found_in_the_header_that_is_named() {
+    let settings = "header = \"Forwarded\"\ntrusted = [\"10.0.0.0/8\"]";
+    let lines = ["for=6.6.6.6, for=\"203.0.113.9:5123\";proto=https"];
+    assert_eq!(client(settings, &lines).as_deref(), Some("203.0.113.9"));
+    let settings = "header = \"CF-Connecting-IP\"\nhops = 1";
+    assert_eq!(
+        client(settings, &["2001:db8::1"]).as_deref(),
+        Some("2001:db8::1")
+    );
+    let policy = load(&format!("[client_ip]\n{settings}\n"));
+    let finder = &policy.settings().client_ip.finder;
+    assert_eq!(finder.source.header(), "cf-connecting-ip");
+    let untrusted = "header = \"cf-connecting-ip\"\ntrusted = [\"192.168.0.0/16\"]";
+    assert_eq!(
+        client(untrusted, &["203.0.113.9"]).as_deref(),
+        Some("10.0.0.1")
+    );
+}
+
+#[test]
 fn f37_f38_the_client_is_the_one_that_trusted_proxies_saw() {
     for settings in [
         "hops = 1",
@@ -218,6 +256,12 @@ fn what_is_read_elsewhere_never_appears() {
     let shown = format!("{policy:?} {table} {} {}", proxy.upstream, proxy.listen);
     assert!(!shown.contains(SECRET), "{shown}");
     assert!(shown.contains("(from env UPSTREAM) (from env LISTEN)"));
+
+    let text = "[answer]\ncors = { origins = [\"https://app.example\", { env = \"ORIGIN\" }] }\n";
+    let policy = load(text);
+    let cors = policy.settings().answer.cors.as_ref().unwrap();
+    assert!(format!("{:?}", cors.get()).contains(SECRET));
+    assert!(!format!("{policy:?}").contains(SECRET), "{policy:?}");
 
     for key in [
         "rate",
