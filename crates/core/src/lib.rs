@@ -44,4 +44,4 @@ pub use quota::{
 pub use rate::Rate;
 pub use state::{Cell, Edit, Entry, Outcome, TailEdit, View};
 pub use store::{Answers, Store, StoreError, StoreErrorKind, Submitted, Verdict, When, Written};
-pub use time::{Micros, Span};
+pub use time::{Micros, Reading, Span};

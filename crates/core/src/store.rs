@@ -7,7 +7,7 @@ use core::future::Future;
 use core::ops::Range;
 use core::pin::Pin;
 
-use crate::{Decision, Edit, Micros, Plan, Span};
+use crate::{Decision, Edit, Micros, Plan, Reading, Span};
 
 /// A place where states live.
 ///
@@ -28,10 +28,25 @@ pub trait Store: Send + Sync + 'static {
 /// Whose clock a decision goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// This instant: memory, disk, and every test.
+    /// This instant, even if it lies before one that was seen already: simulations, replays, tests.
     At(Micros),
+    /// A reading of a clock that never goes back. A thread that is held up between reading and
+    /// deciding comes with an old one; by the clock law the time in between would then be given to
+    /// its key twice. So the store goes by the latest instant at which it has decided about these
+    /// states, if that is later.
+    NotBefore(Micros),
     /// The store's own clock, which all nodes share.
     StoreClock,
+}
+
+impl From<Reading> for When {
+    fn from(reading: Reading) -> Self {
+        if reading.is_steady() {
+            Self::NotBefore(reading.at())
+        } else {
+            Self::At(reading.at())
+        }
+    }
 }
 
 /// Whether a store has answered.

@@ -75,6 +75,47 @@ impl fmt::Debug for Micros {
     }
 }
 
+/// A reading of a clock: an instant, and whether later readings can lie before it.
+///
+/// ```
+/// use jeton_core::{Micros, Reading};
+/// assert!(Reading::steady(Micros::new(5)).is_steady());
+/// assert!(!Reading::from(Micros::new(5)).is_steady());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    at: Micros,
+    steady: bool,
+}
+
+impl Reading {
+    /// A reading of a clock that never goes back, not even between threads.
+    #[inline]
+    pub const fn steady(at: Micros) -> Self {
+        Self { at, steady: true }
+    }
+
+    /// The instant.
+    #[inline]
+    pub const fn at(self) -> Micros {
+        self.at
+    }
+
+    /// Whether the clock never goes back: then an earlier reading is an old one.
+    #[inline]
+    pub const fn is_steady(self) -> bool {
+        self.steady
+    }
+}
+
+/// An instant taken as it is: the clock law speaks if it lies before a state.
+impl From<Micros> for Reading {
+    #[inline]
+    fn from(at: Micros) -> Self {
+        Self { at, steady: false }
+    }
+}
+
 /// A length of time in whole microseconds.
 ///
 /// A span that a user sets is made by [`Span::from_micros`] and at most [`Span::LONGEST`]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jeton_core::Micros;
+use jeton_core::{Micros, Reading};
 
 /// Where "now" comes from.
 ///
@@ -37,7 +37,8 @@ impl Clock {
     ///
     /// For machines whose counters agree between cores and run on through sleep; it follows the
     /// wall clock forward like the default, within 10 ms of its own time. If the counter steps
-    /// back, the clock law of the engine holds: no client pays for it.
+    /// back, the clock law of the engine holds: no client pays for it. A thread that is held up
+    /// between reading and deciding looks the same: its key gains the time of the hold-up.
     pub fn tsc() -> Self {
         Self(Source::Tsc(Arc::new(Tsc::new())))
     }
@@ -54,6 +55,16 @@ impl Clock {
             Source::Boot(carried) => carried.now(boot_us, wall_us),
             Source::Tsc(tsc) => tsc.now(),
             Source::Virtual(at) => Micros::new(at.load(Relaxed)),
+        }
+    }
+
+    /// Now, with what stores need to know of this clock: an earlier reading of the default clock is an
+    /// old one; the others may go back.
+    #[inline]
+    pub fn reading(&self) -> Reading {
+        match &self.0 {
+            Source::Boot(_) => Reading::steady(self.now()),
+            Source::Tsc(_) | Source::Virtual(_) => Reading::from(self.now()),
         }
     }
 

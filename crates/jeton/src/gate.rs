@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use jeton_core::{
-    Act, Answers, Cost, Decision, Micros, Op, Plan, Store, StoreError, Submitted, When,
+    Act, Answers, Cost, Decision, Micros, Op, Plan, Reading, Store, StoreError, Submitted, When,
 };
 use jeton_policy::{Buffers, Charge, Facts, Policy, Verdict as Ruling};
 use smallvec::SmallVec;
@@ -167,7 +167,8 @@ impl Gate {
     /// Does `verb` for every rule that applies to a request, with `cost` units each.
     pub fn decide(&self, facts: &dyn Facts, verb: Verb, cost: Cost) -> Deciding {
         let live = self.0.live.load();
-        let now = self.0.clock.now();
+        let reading = self.0.clock.reading();
+        let now = reading.at();
         with_scratch(|Scratch { buffers, answers }| {
             let evaluation = live.policy.evaluate(facts, buffers);
             let unmatched = evaluation.is_unmatched();
@@ -178,7 +179,7 @@ impl Gate {
                 Ruling::Charges => {
                     let ops: SmallVec<[_; 4]> = evaluation.charges().map(|c| (c, cost)).collect();
                     if !ops.is_empty() {
-                        return self.submit(&live, &ops, verb, now, answers);
+                        return self.submit(&live, &ops, verb, reading, answers);
                     }
                     if unmatched {
                         (Disposition::Unmatched, Event::Unmatched)
@@ -214,14 +215,15 @@ impl Gate {
     /// one charge of their sum.
     ///
     /// # Errors
-    /// [`ChargeError`] names the charge and what is wrong with it; nothing is done.
+    /// [`ChargeError`](crate::ChargeError) names the charge and what is wrong with it; nothing is done.
     pub fn charge(
         &self,
         verb: Verb,
         charges: &[NamedCharge<'_>],
     ) -> Result<Deciding, crate::ChargeError> {
         let live = self.0.live.load();
-        let now = self.0.clock.now();
+        let reading = self.0.clock.reading();
+        let now = reading.at();
         let named = crate::named::Named::resolve(&live.policy, charges)?;
         if let Some((rule, reason)) = named.refused {
             if verb.is_metered() {
@@ -253,7 +255,7 @@ impl Gate {
             }));
         }
         Ok(with_scratch(|Scratch { answers, .. }| {
-            self.submit(&live, &ops, verb, now, answers)
+            self.submit(&live, &ops, verb, reading, answers)
         }))
     }
 
@@ -263,7 +265,7 @@ impl Gate {
         live: &Live,
         charges: &[(Charge<'_>, Cost)],
         verb: Verb,
-        now: Micros,
+        reading: Reading,
         answers: &mut Answers,
     ) -> Deciding {
         let ops: SmallVec<[Op<'_>; 4]> = charges
@@ -277,13 +279,13 @@ impl Gate {
                 .iter()
                 .map(|(c, _)| (c.rule, c.preflight, c.mode))
                 .collect(),
-            at: now,
+            at: reading.at(),
         };
         let Ok(plan) = Plan::new(&ops) else {
             return Deciding::Now(asked.without_plan());
         };
         answers.clear();
-        match self.0.store.submit(&[plan], When::At(now), answers) {
+        match self.0.store.submit(&[plan], When::from(reading), answers) {
             Submitted::Done => Deciding::Now(asked.answered(answers)),
             Submitted::Later(later) => {
                 Deciding::Later(Box::pin(async move { asked.answered(&later.await) }))

@@ -3,6 +3,17 @@
 //! - [`Limiter`]: one quota, any key.
 //! - [`Gate`]: a policy of several rules over a store, which every door asks.
 //! - [`Clock`]: the only place where time enters.
+//! - `layer`: a tower layer for axum, hyper and tonic.
+//!
+//! | feature | adds | brings |
+//! |---|---|---|
+//! | `policy-files` | reading policies from TOML | `toml` |
+//! | `http` | `door`: what a decision becomes in HTTP | `http` |
+//! | `until-ready` | `Limiter::until_ready`: wait for one's turn | `tokio`, its timer alone |
+//! | `tower` | `layer`; `http` and `until-ready` with it | `tower-service`, `tower-layer`, `http-body` |
+//!
+//! None is on by default, and none changes what is there without it. The least Rust is 1.88, with
+//! every feature.
 //!
 //! It does not know HTTP servers, sockets or files: a request is a set of [`policy::Facts`].
 
@@ -25,8 +36,8 @@ pub use answered::{Answered, Disposition, RuleDecision};
 pub use clock::Clock;
 pub use gate::{Deciding, Gate};
 pub use jeton_core::{
-    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Mode, Quota, QuotaError, Rate, Receipt,
-    Span, Store, StoreError, StoreErrorKind, Submitted, When,
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Mode, Quota, QuotaError, Rate, Reading,
+    Receipt, Span, Store, StoreError, StoreErrorKind, Submitted, When,
 };
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;

@@ -85,7 +85,7 @@ impl Limiter {
     /// The same for a key that has been taken apart already.
     pub(crate) fn take_bytes(&self, key: &[u8], cost: Cost) -> Decision {
         self.table
-            .take(RULE, key, &self.quota, cost, self.clock.now())
+            .take(RULE, key, &self.quota, cost, self.clock.reading())
     }
 
     /// Answers as [`Limiter::take_units`] would, shows the present state, and changes nothing.
@@ -124,7 +124,7 @@ impl Limiter {
         let op = Op::new(RULE, &key, &self.quota, act);
         let mut answers = Answers::new();
         self.table
-            .decide(Plan::one(&op), self.clock.now(), &mut (), &mut answers);
+            .decide(Plan::one(&op), self.clock.reading(), &mut (), &mut answers);
         match answers.plan(0) {
             (_, [decision, ..]) => *decision,
             // The table always answers; should it ever not, a fresh state speaks.

@@ -4,8 +4,8 @@
 use std::sync::MutexGuard;
 
 use jeton_core::{
-    Answers, Cells, Cost, Edit, Micros, Op, Plan, Quota, RuleId, StoreError, StoreErrorKind, View,
-    Written, decide_all,
+    Answers, Cells, Cost, Edit, Micros, Op, Plan, Quota, Reading, RuleId, StoreError,
+    StoreErrorKind, View, Written, decide_all,
 };
 
 use crate::fate::Fate;
@@ -28,16 +28,20 @@ pub(crate) struct Step<'t, 'j, J: Journal, const N: usize> {
 impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
     /// Locks the regions of `ops`, of which there are at most `N`, and seats them.
     #[inline]
-    pub(crate) fn new(table: &'t Table, ops: &[Op<'_>], now: Micros, journal: &'j mut J) -> Self {
+    pub(crate) fn new(table: &'t Table, ops: &[Op<'_>], when: Reading, journal: &'j mut J) -> Self {
         let mut step = Self {
             table,
             journal,
-            now,
+            now: when.at(),
             regions: [const { None }; N],
             seats: [Seat::VACANT; N],
             taken: ops.len().min(N),
         };
         step.lock(ops);
+        if when.is_steady() {
+            step.catch_up(when);
+        }
+        let now = step.now;
         for (seat, op) in step.seats.iter_mut().zip(ops) {
             if let Some(Some(region)) = step.regions.get_mut(seat.region) {
                 table.seat(seat, region, op, now, step.journal);
@@ -45,6 +49,17 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
         }
         part_twins(&mut step.seats);
         step
+    }
+
+    /// Goes by the latest instant of all regions that are held, and brings them all to it.
+    #[inline]
+    fn catch_up(&mut self, when: Reading) {
+        let held = || self.regions.iter().flatten();
+        let latest = held().map(|region| region.not_before(when)).max();
+        self.now = latest.unwrap_or(when.at());
+        for region in self.regions.iter_mut().flatten() {
+            region.reached(self.now);
+        }
     }
 
     #[inline]

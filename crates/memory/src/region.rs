@@ -2,7 +2,7 @@
 
 mod upkeep;
 
-use jeton_core::{Cell, Entry, Kind, Micros, TailEdit, View};
+use jeton_core::{Cell, Entry, Kind, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
 use crate::Place;
@@ -47,6 +47,8 @@ pub(crate) struct Region {
     /// Where cleaning goes on; it walks down, so that tombs before an empty slot fall in a row.
     hand: usize,
     visits: u32,
+    /// The latest steady reading at which a state in here was decided about.
+    latest: Micros,
     tails: Tails,
     /// Cells for keys that found no room.
     pub(crate) shared: Option<Box<Shared>>,
@@ -55,6 +57,23 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// The instant to decide at: not before one at which a state in here was decided about, if the
+    /// clock never goes back.
+    #[inline]
+    pub(crate) fn not_before(&self, reading: Reading) -> Micros {
+        if reading.is_steady() {
+            self.latest.max(reading.at())
+        } else {
+            reading.at()
+        }
+    }
+
+    /// Remembers that a state in here is decided about at `now`.
+    #[inline]
+    pub(crate) fn reached(&mut self, now: Micros) {
+        self.latest = now;
+    }
+
     /// Searches for a state; one that stands in `old` is moved first.
     #[inline]
     pub(crate) fn spot(&mut self, place: Place) -> Spot {

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
-    Answers, Cost, Decision, Micros, Op, Plan, Quota, RuleId, Store, StoreError, StoreErrorKind,
-    Submitted, TailEdit, When, Written,
+    Answers, Cost, Decision, Micros, Op, Plan, Quota, Reading, RuleId, Store, StoreError,
+    StoreErrorKind, Submitted, TailEdit, When, Written,
 };
 
 use crate::budget::Budget;
@@ -84,7 +84,7 @@ impl Table {
         })
     }
 
-    /// Takes `cost` for `key` in `rule` at `now`: one lock, no allocation but where memory grows.
+    /// Takes `cost` for `key` in `rule`: one lock, no allocation but where memory grows.
     #[inline]
     pub fn take(
         &self,
@@ -92,11 +92,16 @@ impl Table {
         key: &[u8],
         quota: &Quota,
         cost: Cost,
-        now: Micros,
+        when: impl Into<Reading>,
     ) -> Decision {
+        let reading = when.into();
         let op = Op::take(rule, key, quota, cost);
         let place = self.seed.place(&op);
-        let mut region = self.visit(self.region_of(place), now);
+        let mut region = self.visit(self.region_of(place), reading.at());
+        let now = region.not_before(reading);
+        if reading.is_steady() {
+            region.reached(now);
+        }
         let mut seat = Seat::new(place, 0);
         self.seat(&mut seat, &mut region, &op, now, &mut ());
         if !matches!(seat.fate, Fate::Own) {
@@ -120,8 +125,8 @@ impl Table {
         decision
     }
 
-    /// Decides a plan at `now` in one indivisible step, tells `journal` what changed, and appends
-    /// the answer to `out`.
+    /// Decides a plan in one indivisible step, tells `journal` what changed, and appends the answer
+    /// to `out`.
     ///
     /// The answer is a failure ([`StoreErrorKind::Refused`], nothing written) only for a plan that
     /// sets a block which finds no room: blocks are neither shared nor forgotten.
@@ -129,15 +134,17 @@ impl Table {
     pub fn decide<J: Journal>(
         &self,
         plan: Plan<'_>,
-        now: Micros,
+        when: impl Into<Reading>,
         journal: &mut J,
         out: &mut Answers,
     ) {
-        let ops = plan.ops();
+        let (ops, when) = (plan.ops(), when.into());
         match ops.len() {
-            0..=1 => Step::<J, 1>::new(self, ops, now, journal).decide(plan, out),
-            2..=4 => Step::<J, 4>::new(self, ops, now, journal).decide(plan, out),
-            _ => Step::<J, { jeton_core::MAX_OPS }>::new(self, ops, now, journal).decide(plan, out),
+            0..=1 => Step::<J, 1>::new(self, ops, when, journal).decide(plan, out),
+            2..=4 => Step::<J, 4>::new(self, ops, when, journal).decide(plan, out),
+            _ => {
+                Step::<J, { jeton_core::MAX_OPS }>::new(self, ops, when, journal).decide(plan, out);
+            }
         }
     }
 
@@ -236,6 +243,7 @@ impl Store for Table {
         for &plan in plans {
             match when {
                 When::At(now) => self.decide(plan, now, &mut (), out),
+                When::NotBefore(now) => self.decide(plan, Reading::steady(now), &mut (), out),
                 When::StoreClock => out.push_failed(StoreError {
                     kind: StoreErrorKind::Unsupported,
                     written: Written::No,

@@ -2,6 +2,7 @@
 //! what they are tried out on; whoever writes a store may read it first.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use jeton_core::{
@@ -34,6 +35,8 @@ struct Kept {
 #[derive(Debug, Default)]
 pub struct PlainStore {
     states: Mutex<HashMap<Place, Kept>>,
+    /// The latest steady reading in microseconds, changed under the lock only.
+    latest: AtomicU64,
 }
 
 impl PlainStore {
@@ -50,8 +53,16 @@ impl Store for PlainStore {
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         for plan in plans {
-            match when {
-                When::At(now) => {
+            let now = match when {
+                When::At(now) => Some(now),
+                When::NotBefore(now) => {
+                    let latest = self.latest.fetch_max(now.get(), Relaxed);
+                    Some(now.max(Micros::new(latest)))
+                }
+                When::StoreClock => None,
+            };
+            match now {
+                Some(now) => {
                     let places: Vec<Place> =
                         plan.ops().iter().map(|op| owned(op.place())).collect();
                     for place in &places {
@@ -65,7 +76,7 @@ impl Store for PlainStore {
                     };
                     decide_all(*plan, &mut cells, now, out);
                 }
-                When::StoreClock => out.push_failed(StoreError {
+                None => out.push_failed(StoreError {
                     kind: StoreErrorKind::Unsupported,
                     written: Written::No,
                 }),

@@ -4,6 +4,7 @@
 
 mod differential;
 mod expiry;
+mod held_up;
 mod journal;
 mod overflow;
 mod settings;
