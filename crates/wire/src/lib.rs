@@ -1,5 +1,5 @@
-//! What rate limiting looks like on the wire: `Retry-After` and the `RateLimit` fields, problem
-//! documents, the client's address behind proxies, and the one normal form of a path.
+//! What rate limiting looks like on the wire: `Retry-After` and limit fields in every dialect,
+//! problem documents, the client's address behind proxies, and the one normal form of a path.
 //!
 //! Everything here is a pure function over borrowed bytes. Arbitrary input is answered, never
 //! with a panic, and the work is linear in its length.
