@@ -22,8 +22,8 @@
 //! request's path charges it once.
 //!
 //! **Answers.** [`door`](crate::door) says what clients get. A gRPC client (`content-type:
-//! application/grpc…`) gets a gRPC status instead of an HTTP one: see [`layer`](self#grpc) below.
-//! What passes carries the limit fields behind those of the service.
+//! application/grpc…`) gets a gRPC status instead of an HTTP one: see [below](self#grpc).
+//! What passes carries the limit fields beside those of the service.
 //!
 //! **Cost.** The future is a plain state machine; nothing is boxed while the store answers at once,
 //! as memory always does. One marker is left in the request's extensions.
@@ -37,7 +37,8 @@
 //! | forbidden | 7 `PERMISSION_DENIED` | the same |
 //! | more rules than one step can hold | 14 `UNAVAILABLE` | the same |
 //!
-//! HTTP status 200, all in the head of the response ("trailers-only").
+//! HTTP status 200, all in the head of the response ("trailers-only"). A call is charged once, however
+//! many messages it streams.
 //!
 //! It must not know servers: a service is whatever takes an [`http::Request`].
 //!

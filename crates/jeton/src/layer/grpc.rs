@@ -65,33 +65,25 @@ pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Resp
 
 /// What a person reads.
 fn message(refusal: &Refusal<'_>) -> String {
+    let names = format!("\"{}\"", refusal.violated().join("\", \""));
+    let (limits, have) = match refusal.violated() {
+        [_] => ("limit", "has"),
+        _ => ("limits", "have"),
+    };
     match refusal.grounds() {
         Grounds::Forbidden => "this client may not do this".to_owned(),
         Grounds::TooManyRules => {
             "more rules apply to this request than can be decided together".to_owned()
         }
         Grounds::Impossible => {
-            format!(
-                "this request costs more than {} can ever hold",
-                names(refusal)
-            )
+            format!("this request costs more than {limits} {names} can ever hold")
         }
         Grounds::Denied { retry_after } => {
-            let again = retry_after.map_or_else(String::new, |wait: Span| {
-                format!("; try again in {} ms", wait.as_millis_ceil())
-            });
-            format!("{} has no room now{again}", names(refusal))
+            let again = |wait: Span| format!("; try again in {} ms", wait.as_millis_ceil());
+            let again = retry_after.map_or_else(String::new, again);
+            format!("{limits} {names} {have} no room now{again}")
         }
     }
-}
-
-fn names(refusal: &Refusal<'_>) -> String {
-    let limit = if refusal.violated().len() > 1 {
-        "limits"
-    } else {
-        "limit"
-    };
-    format!("{limit} \"{}\"", refusal.violated().join("\", \""))
 }
 
 /// What is inserted here is ASCII by construction.

@@ -32,27 +32,62 @@ fn f26_two_connections_share_one_state() {
     }
 }
 
-/// Two streams at one time. (curl 7.88 cannot use an HTTP/2 connection twice without TLS.)
+/// One HTTP/2 connection. (curl 7.88 cannot use one twice without TLS.)
+async fn connect(server: &Server) -> http2::SendRequest<Empty<Bytes>> {
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (executor, io) = (TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = http2::handshake(executor, io).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// Asks on a stream of its own, at the same time as others.
+fn ask(
+    connection: &mut http2::SendRequest<Empty<Bytes>>,
+    url: &str,
+) -> impl Future<Output = u16> + Send + use<> {
+    let request = Request::get(url).body(Empty::new()).unwrap();
+    let answer = connection.send_request(request);
+    async { answer.await.unwrap().status().as_u16() }
+}
+
 #[test]
 fn f26_two_streams_of_one_connection_share_one_state() {
     let (server, hits) = Server::axum(&one_for_all());
-    let url = server.url();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut statuses = runtime.block_on(async {
-        let stream = TcpStream::connect(server.address).await.unwrap();
-        let (executor, io) = (TokioExecutor::new(), TokioIo::new(stream));
-        let (mut sender, connection) = http2::handshake(executor, io).await.unwrap();
-        tokio::spawn(connection);
-        let mut ask = || {
-            let request = Request::get(&url).body(Empty::<Bytes>::new()).unwrap();
-            let answer = sender.send_request(request);
-            async { answer.await.unwrap().status().as_u16() }
-        };
+        let mut connection = connect(&server).await;
+        let mut ask = || ask(&mut connection, &server.url());
         <[u16; 2]>::from(tokio::join!(ask(), ask()))
     });
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 429]);
     assert_eq!(hits.load(SeqCst), 1);
+}
+
+/// 8 connections of 50 streams each push at a budget of 100: 100 pass, not 101.
+#[test]
+fn f26_a_rush_over_connections_and_streams_gets_exactly_the_limit() {
+    let layer = RateLimitLayer::by(limiter(100, ONE_PER_SECOND, &clock()), |_| Some(()));
+    let (server, hits) = Server::axum(&layer);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let statuses: Vec<u16> = runtime.block_on(async {
+        let mut asked = Vec::new();
+        for _ in 0..8 {
+            let mut connection = connect(&server).await;
+            for _ in 0..50 {
+                asked.push(tokio::spawn(ask(&mut connection, &server.url())));
+            }
+        }
+        let mut statuses = Vec::new();
+        for answer in asked {
+            statuses.push(answer.await.unwrap());
+        }
+        statuses
+    });
+    let of = |wanted| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!([of(200), of(429)], [100, 300]);
+    assert_eq!(hits.load(SeqCst), 100);
 }
 
 #[test]

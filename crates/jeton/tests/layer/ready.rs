@@ -10,8 +10,8 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use jeton::layer::RateLimitLayer;
-use jeton::{Answers, Settings, Store, Submitted, Table, When};
-use jeton_core::Plan;
+use jeton::{Answers, Settings, Store, StoreError, StoreErrorKind, Submitted, Table, When};
+use jeton_core::{Plan, Written};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::{Layer, Service, ServiceExt};
 
@@ -116,6 +116,29 @@ async fn a_store_that_answers_later_decides_the_same() {
         "text/plain; charset=utf-8"
     );
     assert!(http_body::Body::is_end_stream(refused.body()));
+}
+
+/// Never answers.
+struct Down;
+
+impl Store for Down {
+    fn submit(&self, _: &[Plan<'_>], _: When, out: &mut Answers) -> Submitted {
+        out.push_failed(StoreError {
+            kind: StoreErrorKind::Unavailable,
+            written: Written::No,
+        });
+        Submitted::Done
+    }
+}
+
+#[tokio::test]
+async fn an_outage_passes_and_invents_no_numbers() {
+    let layer = RateLimitLayer::policy(gate_over(Arc::new(Down), ONE), |_| None);
+    let service = layer.layer(Strict::default());
+    for _ in 0..3 {
+        let answer = service.clone().oneshot(get("/")).await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.headers().len()), (200, 0));
+    }
 }
 
 #[tokio::test]

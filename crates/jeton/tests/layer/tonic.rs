@@ -186,6 +186,46 @@ fn f26_streams_and_connections_share_one_state() {
     assert_eq!(codes.collect::<Vec<_>>(), [Code::ResourceExhausted; 2]);
 }
 
+#[test]
+fn every_limit_that_refused_is_named() {
+    let file = r#"rule = [
+        { name = "day", key = "global", algorithm = "fixed-window", limit = 1, window = "1d" },
+        { name = "hour", key = "global", algorithm = "gcra", rate = "1/h" },
+    ]"#;
+    let server = serve(RateLimitLayer::policy(gate(file), |_| None));
+    let refused = run(async {
+        let channel = connect(&server).await;
+        say(&channel, "a").await.unwrap();
+        say(&channel, "a").await.unwrap_err()
+    });
+    let said = refused.message();
+    assert!(
+        said.starts_with(r#"limits "day", "hour" have no room now; "#),
+        "{said}"
+    );
+    // The longest wait counts: that until the day is over.
+    let day_left_ms = 86_400_000 - 1_800_000_000_000_u64 % 86_400_000;
+    let wait = refused.metadata().get("grpc-retry-pushback-ms").unwrap();
+    assert_eq!(wait, day_left_ms.to_string().as_str());
+}
+
+#[test]
+fn more_rules_than_one_step_can_hold_are_nothing_to_retry() {
+    let rule = |n| {
+        format!(
+            "[[rule]]\nname = \"r{n}\"\nkey = \"global\"\nalgorithm = \"gcra\"\nrate = \"9/s\"\nmatch = {{ path = \"/{{x..}}\" }}\n"
+        )
+    };
+    let file: String = (0..40).map(rule).collect();
+    let server = serve(RateLimitLayer::policy(gate(&file), |_| None));
+    let refused = run(async { say(&connect(&server).await, "a").await.unwrap_err() });
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert_eq!(
+        refused.metadata().get("grpc-retry-pushback-ms").unwrap(),
+        "-1"
+    );
+}
+
 const POLICY: &str = r#"
     lists = { block = ["127.0.0.0/8"] }
     rule = [{ name = "all", key = "client-ip", algorithm = "gcra", rate = "1/h" }]
