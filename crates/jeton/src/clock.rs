@@ -35,10 +35,9 @@ impl Clock {
 
     /// The processor's time-stamp counter, carried to wall time: half the cost of the default.
     ///
-    /// For machines whose counters agree between cores and run on through sleep; it follows the
-    /// wall clock forward like the default, within 10 ms of its own time. If the counter steps
-    /// back, the clock law of the engine holds: no client pays for it. A thread that is held up
-    /// between reading and deciding looks the same: its key gains the time of the hold-up.
+    /// For machines whose counters run on through sleep. It follows the wall clock forward like the
+    /// default, within 10 ms of its own time. Where counters differ between cores, a reading that
+    /// lies before an earlier one counts as that one: no client pays for it, and none gains.
     pub fn tsc() -> Self {
         Self(Source::Tsc(Arc::new(Tsc::new())))
     }
@@ -58,13 +57,13 @@ impl Clock {
         }
     }
 
-    /// Now, with what stores need to know of this clock: an earlier reading of the default clock is an
-    /// old one; the others may go back.
+    /// Now, with what stores need to know of this clock: an earlier reading of a running clock is an old
+    /// one; only a clock that moves by hand goes back.
     #[inline]
     pub fn reading(&self) -> Reading {
         match &self.0 {
-            Source::Boot(_) => Reading::steady(self.now()),
-            Source::Tsc(_) | Source::Virtual(_) => Reading::from(self.now()),
+            Source::Boot(_) | Source::Tsc(_) => Reading::steady(self.now()),
+            Source::Virtual(_) => Reading::from(self.now()),
         }
     }
 
