@@ -10,8 +10,9 @@
 //! | more rules than one step can hold | 503: the policy is to blame, and none may be left out |
 //! | nothing counted, or the store gave no decision | the service's answer as it is |
 //!
-//! Refusals are never to be stored by a cache (RFC 6585, section 4). Fields that the service set
-//! itself are kept, ours stand behind them.
+//! Refusals are never to be stored by a cache (RFC 6585, section 4), and scripts of the origins that
+//! `[answer] cors` names can read them. Fields that the service set itself are kept, ours stand
+//! behind them.
 //!
 //! It must not know servers, sockets or bodies: a refusal is a status, fields and a text.
 
@@ -21,4 +22,4 @@ mod refusal;
 
 pub use facts::{HttpFacts, client_of};
 pub use fields::{LimitFields, Told, limit_fields};
-pub use refusal::{Grounds, Refusal, format_of};
+pub use refusal::{Grounds, Refusal, format_of, origin_of};

@@ -2,28 +2,31 @@
 //!
 //! Both are the words of [`jeton::door`], which says who gets what.
 
+mod watch;
+
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
+use http::HeaderValue;
 use http::request::Parts;
 use http_body_util::Full;
-use jeton::door::{HttpFacts, client_of, format_of};
+use jeton::door::{HttpFacts, client_of, format_of, origin_of};
 use jeton::policy::Policy;
-use jeton::wire::client_ip::{Origin, Source};
+use jeton::wire::client_ip::Source;
 use jeton::wire::problem::Format;
 use jeton::{Answered, Gate};
 
 use crate::metrics::Metrics;
 use crate::proxy::{Admission, Admitted, Admitting, Pass, Peer};
+use watch::Watch;
 
 /// Decides about the requests of a proxy.
 pub struct Door {
     gate: Gate,
     metrics: Arc<Metrics>,
-    warned_of_header: AtomicBool,
+    watch: Watch,
 }
 
 impl fmt::Debug for Door {
@@ -36,26 +39,18 @@ impl fmt::Debug for Door {
 
 impl Door {
     /// A door to `gate`.
-    pub const fn new(gate: Gate, metrics: Arc<Metrics>) -> Self {
+    pub fn new(gate: Gate, metrics: Arc<Metrics>) -> Self {
         Self {
             gate,
             metrics,
-            warned_of_header: AtomicBool::new(false),
+            watch: Watch::default(),
         }
     }
 
-    /// Who the client is. That a header is sent which nobody reads is said once: the proxy in
-    /// front, not its clients, would be limited.
+    /// Who the client is. What is odd about how it was found is said once.
     fn client(&self, policy: &Policy, head: &Parts, peer: Peer) -> Option<IpAddr> {
         let client = client_of(policy, head, peer.ip());
-        if client.origin == Origin::HeaderNotInUse && !self.warned_of_header.load(Relaxed) {
-            self.warned_of_header.store(true, Relaxed);
-            tracing::warn!(
-                "X-Forwarded-For is sent but not read, so addresses are those of sockets; if a \
-                 proxy stands in front, set [client_ip] header = \"x-forwarded-for\" with \
-                 `trusted` or `hops`"
-            );
-        }
+        self.watch.saw(&client, policy, head);
         client.address
     }
 }
@@ -69,14 +64,16 @@ impl Admission for Door {
         match deciding.now() {
             Ok(answered) => {
                 self.metrics.decided(asked, &answered);
-                Admitting::Now(admitted(&answered, || format_of(request)))
+                let voice = || (format_of(request), origin_of(request).cloned());
+                Admitting::Now(admitted(&answered, voice))
             }
             Err(later) => {
-                let (metrics, format) = (Arc::clone(&self.metrics), format_of(request));
+                let metrics = Arc::clone(&self.metrics);
+                let voice = (format_of(request), origin_of(request).cloned());
                 Admitting::Later(Box::pin(async move {
                     let answered = later.wait().await;
                     metrics.decided(asked, &answered);
-                    admitted(&answered, || format)
+                    admitted(&answered, || voice)
                 }))
             }
         }
@@ -89,9 +86,17 @@ impl Admission for Door {
     }
 }
 
-fn admitted(answered: &Answered, format: impl FnOnce() -> Format) -> Admitted {
+/// `voice` tells how a refusal is to be written, and for whose scripts.
+fn admitted(
+    answered: &Answered,
+    voice: impl FnOnce() -> (Format, Option<HeaderValue>),
+) -> Admitted {
     match answered.refusal() {
-        Some(refusal) => Admitted::Answer(refusal.response(format()).map(Full::from)),
+        Some(refusal) => {
+            let (format, origin) = voice();
+            let response = refusal.readable_by(origin.as_ref()).response(format);
+            Admitted::Answer(response.map(Full::from))
+        }
         None => Admitted::Pass(Pass {
             response_fields: answered.limit_fields().into_iter().collect(),
             hold: None,

@@ -1,9 +1,10 @@
 //! A request that may not pass, in the words of HTTP.
 
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ORIGIN, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use jeton_core::{Fit, Span};
+use jeton_wire::cors::Cors;
 use jeton_wire::problem::{Format, Problem};
 use jeton_wire::ratelimit::Dialects;
 use smallvec::SmallVec;
@@ -50,6 +51,8 @@ pub struct Refusal<'a> {
     grounds: Grounds,
     violated: SmallVec<[&'a str; 3]>,
     limit_fields: LimitFields,
+    cors: Option<(&'a Cors, Dialects)>,
+    cors_fields: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Answered {
@@ -67,10 +70,14 @@ impl Answered {
                 Grounds::Denied { retry_after }
             }
         };
+        let answer = &self.policy().settings().answer;
+        let cors = answer.cors.as_ref();
         Some(Refusal {
             grounds,
             violated: self.violated().collect(),
             limit_fields: self.limit_fields(),
+            cors: cors.map(|cors| (cors.get(), answer.headers)),
+            cors_fields: Vec::new(),
         })
     }
 }
@@ -90,6 +97,8 @@ impl<'a> Refusal<'a> {
             grounds,
             violated: SmallVec::from_slice(&[told.name]),
             limit_fields: limit_fields(dialects, std::slice::from_ref(told)),
+            cors: None,
+            cors_fields: Vec::new(),
         })
     }
 
@@ -99,7 +108,26 @@ impl<'a> Refusal<'a> {
             grounds: Grounds::Forbidden,
             violated: SmallVec::new(),
             limit_fields: LimitFields::default(),
+            cors: None,
+            cors_fields: Vec::new(),
         }
+    }
+
+    /// Lets a script of this `Origin` read the refusal, if `[answer] cors` does. Without those
+    /// fields it sees neither the status nor when to come back.
+    pub fn readable_by(mut self, origin: Option<&HeaderValue>) -> Self {
+        if let Some((cors, dialects)) = self.cors {
+            let origin = origin.map(HeaderValue::as_bytes);
+            let fields = &mut self.cors_fields;
+            fields.clear();
+            cors.write_fields(origin, dialects, &mut String::new(), |name, value| {
+                // Names and values are printable ASCII by construction.
+                if let Ok(value) = HeaderValue::from_str(value) {
+                    fields.push((HeaderName::from_static(name), value));
+                }
+            });
+        }
+        self
     }
 
     /// Why.
@@ -118,12 +146,15 @@ impl<'a> Refusal<'a> {
     }
 
     /// Adds the fields that a refusal carries, whatever its body: `Retry-After` where waiting
-    /// helps, the limit fields, `Cache-Control: no-store`.
+    /// helps, the limit fields, those of CORS, `Cache-Control: no-store`.
     pub fn write_fields(self, headers: &mut HeaderMap) {
         if let Some(seconds) = self.problem().retry_after_s() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         headers.extend(self.limit_fields);
+        for (name, value) in self.cors_fields {
+            headers.append(name, value);
+        }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
 
@@ -158,4 +189,11 @@ impl<'a> Refusal<'a> {
 pub fn format_of(request: &Parts) -> Format {
     let lines = request.headers.get_all(ACCEPT).iter();
     Format::from_accept(lines.map(HeaderValue::as_bytes))
+}
+
+/// The origin of the script that sent the request with this head; none if it names several.
+pub fn origin_of(request: &Parts) -> Option<&HeaderValue> {
+    let mut lines = request.headers.get_all(ORIGIN).iter();
+    let origin = lines.next();
+    origin.filter(|_| lines.next().is_none())
 }

@@ -7,7 +7,7 @@ use http::{HeaderValue, Method, Response};
 use jeton_wire::problem::Format;
 
 use super::grpc;
-use crate::door::{Refusal, format_of};
+use crate::door::{Refusal, format_of, origin_of};
 
 /// How the sender of a request is to be told.
 #[derive(Debug)]
@@ -15,7 +15,11 @@ pub(super) enum Audience {
     /// A gRPC client, which wants its own content type back.
     Grpc { content_type: HeaderValue },
     /// Anybody else: a body in this format, unless it asked for the head alone.
-    Http { format: Format, head_only: bool },
+    Http {
+        format: Format,
+        head_only: bool,
+        origin: Option<HeaderValue>,
+    },
 }
 
 impl Audience {
@@ -28,6 +32,7 @@ impl Audience {
             _ => Self::Http {
                 format: format_of(head),
                 head_only: head.method == Method::HEAD,
+                origin: origin_of(head).cloned(),
             },
         }
     }
@@ -35,8 +40,12 @@ impl Audience {
     pub(super) fn tell(self, refusal: Refusal<'_>) -> Response<Bytes> {
         match self {
             Self::Grpc { content_type } => grpc::response(&refusal, content_type),
-            Self::Http { format, head_only } => {
-                let mut response = refusal.response(format);
+            Self::Http {
+                format,
+                head_only,
+                origin,
+            } => {
+                let mut response = refusal.readable_by(origin.as_ref()).response(format);
                 // Stated here, for a body that is left out does not tell its length any more.
                 let length = HeaderValue::from(response.body().len());
                 response.headers_mut().insert(CONTENT_LENGTH, length);

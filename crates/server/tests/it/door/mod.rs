@@ -4,6 +4,7 @@ mod answers;
 mod counting;
 mod keys;
 mod rules;
+mod settings;
 
 use std::net::SocketAddr;
 
