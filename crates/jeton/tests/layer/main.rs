@@ -5,6 +5,7 @@
 mod answers;
 mod axum;
 mod body;
+mod cors;
 mod hyper;
 mod once;
 mod ready;
