@@ -74,26 +74,17 @@ impl<'a> Iterator for PiecesFromRight<'a> {
 
 fn last_separator(bytes: &[u8], at: u8) -> Option<usize> {
     let mut quoted = false;
-    let mut end = bytes.len();
-    while let Some((&last, before)) = bytes.get(..end)?.split_last() {
+    let mut rest = bytes;
+    while let Some((&last, before)) = rest.split_last() {
         if last == at && !quoted {
             return Some(before.len());
         }
-        end = before.len();
         if last == b'"' {
-            let escapes = before
-                .iter()
-                .rev()
-                .take_while(|byte| **byte == b'\\')
-                .count();
-            if !quoted {
-                quoted = true;
-            } else if escapes % 2 == 0 {
-                quoted = false;
-            } else {
-                end -= escapes;
-            }
+            let escapes = before.rsplit(|byte| *byte != b'\\').next();
+            let escaped = escapes.is_some_and(|run| run.len() % 2 == 1);
+            quoted = !quoted || escaped;
         }
+        rest = before;
     }
     None
 }
