@@ -80,9 +80,9 @@ fn last_separator(bytes: &[u8], at: u8) -> Option<usize> {
             return Some(before.len());
         }
         if last == b'"' {
-            let escapes = before.rsplit(|byte| *byte != b'\\').next();
-            let escaped = escapes.is_some_and(|run| run.len() % 2 == 1);
-            quoted = !quoted || escaped;
+            let backslashes = before.rsplit(|byte| *byte != b'\\').next();
+            let is_escaped = backslashes.is_some_and(|run| run.len() % 2 == 1);
+            quoted = !quoted || is_escaped;
         }
         rest = before;
     }
