@@ -11,10 +11,12 @@ mod check;
 mod config;
 mod demo;
 mod failure;
+mod help;
 mod number;
 mod paint;
 mod proxy;
 mod serve;
+mod shell;
 mod simulate;
 
 use std::process::ExitCode;
@@ -40,6 +42,9 @@ pub fn main() -> ExitCode {
         Command::Serve(flags) => serve::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::Simulate(flags) => simulate::run(flags),
+        Command::Help(flags) => help::run(flags),
+        Command::Completions(flags) => shell::completions(flags),
+        Command::Man(flags) => shell::man(flags),
     };
     done.unwrap_or_else(Failure::report)
 }

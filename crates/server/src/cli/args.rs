@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use jeton::policy::parse_duration;
+
+use super::help::Topic;
 
 /// Exact rate limiting in front of any HTTP service.
 #[derive(Debug, Parser)]
 #[command(name = "jeton", version, disable_help_subcommand = true)]
-#[command(after_help = "Start here:
+#[command(after_help = "Begin with: jeton demo
+Examples and exit statuses: jeton --help. What a code means: jeton help E012.")]
+#[command(after_long_help = "Start here:
   jeton demo                                              see it work, nothing needed beside it
   jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
   jeton check --config jeton.toml                         every mistake at once, each rule in words
@@ -37,6 +41,12 @@ pub(super) enum Command {
     Check(Check),
     /// Run a trace through a policy on a virtual clock.
     Simulate(Simulate),
+    /// Explain an error or warning by its code, or a command.
+    Help(Help),
+    /// Print what a shell completes commands and flags by.
+    Completions(Completions),
+    /// Print a manual page.
+    Man(Man),
 }
 
 /// `jeton demo`.
@@ -106,6 +116,9 @@ pub(super) struct Serve {
 #[command(after_help = "Examples:
   jeton check
   jeton check --config jeton.toml --json | jq .
+  jeton check --schema > jeton.schema.json    for editors: #:schema ./jeton.schema.json
+                                              as the first line of the policy
+  jeton help E012                             what a code means, with a bad and a good policy
 
 Exit status: 0 if the policy can be loaded (warnings allowed), 1 if not.")]
 pub(super) struct Check {
@@ -115,6 +128,9 @@ pub(super) struct Check {
     /// One JSON document on standard output instead of text.
     #[arg(long)]
     pub(super) json: bool,
+    /// The JSON Schema of policy files, for editors; no file is read.
+    #[arg(long, conflicts_with_all = ["config", "json"])]
+    pub(super) schema: bool,
 }
 
 /// `jeton simulate`.
@@ -142,6 +158,51 @@ pub(super) struct Simulate {
     pub(super) summary: bool,
 }
 
+/// `jeton help`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton help
+  jeton help E012             what it means, why it matters, a bad policy and a good one
+  jeton help W                all warnings; E: all errors; codes: all of them
+  jeton help simulate")]
+pub(super) struct Help {
+    /// A code (E012), the beginning of some (E, W1), \"codes\", or a command.
+    #[arg(value_name = "TOPIC", value_parser = Topic::of)]
+    pub(super) topic: Option<Topic>,
+}
+
+/// `jeton completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton completions bash > /etc/bash_completion.d/jeton
+  jeton completions zsh  > \"${fpath[1]}/_jeton\"
+  jeton completions fish > ~/.config/fish/completions/jeton.fish")]
+pub(super) struct Completions {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(super) shell: clap_complete::Shell,
+}
+
+/// `jeton man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton man | man -l -
+  jeton man check > /usr/share/man/man1/jeton-check.1")]
+pub(super) struct Man {
+    /// A command; the page of jeton itself if absent.
+    #[arg(value_name = "COMMAND", value_parser = command)]
+    pub(super) command: Option<String>,
+}
+
+/// The name of a command.
+fn command(name: &str) -> Result<String, String> {
+    let known = Cli::command();
+    match known.find_subcommand(name) {
+        Some(found) => Ok(found.get_name().to_owned()),
+        None => Err("there is no command of that name".to_owned()),
+    }
+}
+
 /// A duration as policies write it.
 fn duration(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|fault| fault.to_string())?;
@@ -150,10 +211,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
     }
 }

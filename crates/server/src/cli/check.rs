@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use jeton::policy::{Diagnostic, Loaded, PolicyTable, Report};
+use jeton::policy::{Diagnostic, Loaded, PolicyTable, Report, schema};
 use serde::Serialize;
 
 use super::args::Check;
@@ -13,6 +13,9 @@ use super::paint::{self, Paint};
 use crate::api::RuleEntry;
 
 pub(super) fn run(flags: &Check) -> Result<ExitCode, Failure> {
+    if flags.schema {
+        return print_schema();
+    }
     let name = flags.config.display().to_string();
     let text = match config::read(&flags.config) {
         Err(Failure::Message(message)) if flags.json => {
@@ -30,6 +33,13 @@ pub(super) fn run(flags: &Check) -> Result<ExitCode, Failure> {
         Ok(loaded) => print_table(&name, &loaded),
         Err(report) => print_mistakes(&report),
     }
+}
+
+fn print_schema() -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &schema()).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print_table(name: &str, loaded: &Loaded) -> Result<ExitCode, Failure> {

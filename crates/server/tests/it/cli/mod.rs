@@ -2,5 +2,6 @@
 
 mod check;
 mod demo;
+mod help;
 mod simulate;
 mod start;
