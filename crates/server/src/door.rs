@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderValue;
 use http::request::Parts;
+use http::{HeaderName, HeaderValue};
 use http_body_util::Full;
 use jeton::door::{HttpFacts, client_of, format_of, origin_of};
 use jeton::policy::Policy;
@@ -84,6 +84,17 @@ impl Admission for Door {
         let finder = &policy.settings().client_ip.finder;
         finder.source != Source::None && finder.trust.believes(peer.ip())
     }
+
+    fn relies_on(&self, name: &HeaderName) -> bool {
+        self.gate
+            .policy()
+            .settings()
+            .client_ip
+            .finder
+            .source
+            .header()
+            == name.as_str()
+    }
 }
 
 /// `voice` tells how a refusal is to be written, and for whose scripts.
@@ -98,8 +109,8 @@ fn admitted(
             Admitted::Answer(response.map(Full::from))
         }
         None => Admitted::Pass(Pass {
-            response_fields: answered.limit_fields().into_iter().collect(),
-            hold: None,
+            limits: answered.limit_fields(),
+            ..Pass::default()
         }),
     }
 }

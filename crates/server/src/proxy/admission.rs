@@ -8,6 +8,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response};
 use http_body_util::Full;
+use jeton::door::LimitFields;
 use smallvec::SmallVec;
 
 /// Decides about requests. Asked once for each request that is well-formed, before anything of it
@@ -25,10 +26,18 @@ pub trait Admission: Send + Sync + 'static {
         let _ = peer;
         false
     }
+
+    /// Whether decisions rest on a field that a proxy in front writes, so that no client may have
+    /// it taken away by naming it in `Connection`.
+    fn relies_on(&self, name: &HeaderName) -> bool {
+        let _ = name;
+        false
+    }
 }
 
 /// The answer of [`Admission::admit`]: at once where no store has to be waited for, so that the
 /// common path allocates nothing.
+#[allow(clippy::large_enum_variant)] // a box would cost an allocation on the path that is taken
 pub enum Admitting {
     /// Decided.
     Now(Admitted),
@@ -60,14 +69,27 @@ pub struct Pass {
     /// Appended to the response, after whatever the upstream set itself, and to the proxy's own
     /// answer if the upstream fails.
     pub response_fields: Fields,
+    /// Brought into the same heads as [`LimitFields::merge_into`] says: limits that the upstream
+    /// tells of itself stay.
+    pub limits: LimitFields,
     /// Kept until the response body has ended or the client is gone.
     pub hold: Option<Box<dyn Hold>>,
+}
+
+impl Pass {
+    /// Adds what it brings to the head of a response, and leaves what is kept while that lasts.
+    pub(super) fn into_head(self, headers: &mut http::HeaderMap) -> Option<Box<dyn Hold>> {
+        self.response_fields.append_to(headers);
+        self.limits.merge_into(headers);
+        self.hold
+    }
 }
 
 impl fmt::Debug for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pass")
             .field("response_fields", &self.response_fields)
+            .field("limits", &self.limits)
             .field("hold", &self.hold.is_some())
             .finish()
     }
@@ -102,7 +124,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    pub(super) fn append_to(self, headers: &mut http::HeaderMap) {
+    fn append_to(self, headers: &mut http::HeaderMap) {
         for (name, value) in self.0 {
             headers.append(name, value);
         }

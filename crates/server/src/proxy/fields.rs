@@ -41,13 +41,18 @@ impl Survey {
 /// Removes what is meant for this hop alone, and what a client may not claim.
 ///
 /// `Transfer-Encoding` stays: it is checked to be exactly `chunked`, which is how the body goes
-/// on. So does `Trailer`, and `TE` as far as it asks for trailers.
-pub(super) fn clean_request(headers: &mut HeaderMap, survey: Survey) {
+/// on. So does `Trailer`, `TE` as far as it asks for trailers, and what `relied_on` names, which
+/// `Connection` may not take away.
+pub(super) fn clean_request(
+    headers: &mut HeaderMap,
+    survey: Survey,
+    relied_on: impl Fn(&HeaderName) -> bool,
+) {
     if !survey.has_unwanted {
         return;
     }
     let wants_trailers = has_token(headers, &header::TE, "trailers");
-    remove(headers, is_unwanted);
+    remove(headers, is_unwanted, relied_on);
     if wants_trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         headers.insert(header::CONNECTION, HeaderValue::from_static("te"));
@@ -69,7 +74,7 @@ pub(super) fn clean_response(headers: &mut HeaderMap) {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         headers.remove(header::CONTENT_LENGTH);
     }
-    remove(headers, ends_here);
+    remove(headers, ends_here, |_| false);
 }
 
 /// Trailers follow the rules of the head they belong to.
@@ -79,9 +84,8 @@ pub(super) fn clean_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
     }
     match frame.into_trailers() {
         Ok(mut trailers) => {
-            remove(&mut trailers, |name| {
-                ends_here(name) || name.starts_with(OURS)
-            });
+            let ours = |name: &str| ends_here(name) || name.starts_with(OURS);
+            remove(&mut trailers, ours, |_| false);
             Frame::trailers(trailers)
         }
         Err(other) => other,
@@ -124,7 +128,11 @@ fn is_protected(name: &HeaderName) -> bool {
         || name.as_str().starts_with("x-forwarded-")
 }
 
-fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&str) -> bool) {
+fn remove(
+    headers: &mut HeaderMap,
+    unwanted: impl Fn(&str) -> bool,
+    relied_on: impl Fn(&HeaderName) -> bool,
+) {
     let mut names: Names = headers
         .keys()
         .filter(|name| unwanted(name.as_str()))
@@ -135,7 +143,7 @@ fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&str) -> bool) {
         let options = lines
             .flat_map(tokens)
             .filter_map(|it| HeaderName::from_bytes(it).ok());
-        names.extend(options.filter(|name| !is_protected(name)));
+        names.extend(options.filter(|name| !is_protected(name) && !relied_on(name)));
     }
     for name in names {
         headers.remove(name);
@@ -187,7 +195,7 @@ mod tests {
             ("accept", "*/*"),
         ]);
         let survey = Survey::of(&headers);
-        clean_request(&mut headers, survey);
+        clean_request(&mut headers, survey, |_| false);
         let kept = [
             "accept",
             "content-length",
@@ -202,7 +210,7 @@ mod tests {
     fn a_wish_for_trailers_goes_on() {
         let mut headers = map(&[("te", "deflate, Trailers;q=1"), ("te", "trailers")]);
         let survey = Survey::of(&headers);
-        clean_request(&mut headers, survey);
+        clean_request(&mut headers, survey, |_| false);
         assert_eq!(headers, map(&[("te", "trailers"), ("connection", "te")]));
     }
 

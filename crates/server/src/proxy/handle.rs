@@ -54,7 +54,8 @@ impl<A: Admission> Visit<A> {
             drop(upload);
             return Ok(self.refuse(refusal));
         }
-        fields::clean_request(&mut parts.headers, survey);
+        let admission = &self.engine.admission;
+        fields::clean_request(&mut parts.headers, survey, |name| admission.relies_on(name));
         let admitted = match self.engine.admission.admit(&mut parts, self.peer) {
             Admitting::Now(admitted) => admitted,
             Admitting::Later(deciding) => deciding.await,
@@ -80,13 +81,12 @@ impl<A: Admission> Visit<A> {
     fn own(&self, answer: Response<Full<Bytes>>, pass: Pass, is_last: bool) -> Response<Download> {
         self.pulse.answer();
         let (mut parts, mut body) = answer.into_parts();
-        pass.response_fields.append_to(&mut parts.headers);
+        let mut hold = pass.into_head(&mut parts.headers);
         if is_last {
             parts
                 .headers
                 .insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        let mut hold = pass.hold;
         if let Some(hold) = &mut hold {
             hold.answered(&parts);
         }
@@ -115,10 +115,9 @@ impl<A: Admission> Visit<A> {
             Ok((response, carrier)) => {
                 let (mut parts, body) = response.into_parts();
                 fields::clean_response(&mut parts.headers);
-                pass.response_fields.append_to(&mut parts.headers);
+                let mut hold = pass.into_head(&mut parts.headers);
                 append_via(&mut parts.headers, engine.via.as_ref());
                 parts.version = Version::HTTP_11;
-                let mut hold = pass.hold;
                 if let Some(hold) = &mut hold {
                     hold.answered(&parts);
                 }

@@ -95,6 +95,9 @@ fn f37_the_client_is_found_in_the_header_that_is_named() {
             "{header}"
         );
         assert_eq!(status(second), 200, "{header}");
+        // A client cannot have taken away what the proxy before us wrote.
+        let stripped = format!("{header}: {second}\r\nConnection: {header}\r\n");
+        assert_eq!(client.ask("GET", "/", &stripped).status(), 429, "{header}");
     }
 }
 
@@ -137,4 +140,33 @@ fn f40_a_missing_address_is_told_once_with_its_code() {
     }
     eventually("told", || jeton.log().contains("jeton help W203"));
     assert_eq!(jeton.log().matches("jeton help W203").count(), 1);
+}
+
+#[test]
+fn f43_limits_that_the_upstream_tells_of_itself_stay_and_ours_join_them() {
+    let guarded = Guarded::by(
+        "[answer]\nheaders = [\"ietf\", \"legacy-delta\"]\n[[rule]]\nname = \"wide\"\n\
+         key = [\"client-ip\"]\nalgorithm = \"sliding-log\"\nlimit = 100\nwindow = \"1h\"\n",
+    );
+    let reply = guarded.get("/own", "");
+    assert_eq!(reply.status(), 200);
+    let head = reply.head().to_ascii_lowercase();
+    let lines = |name: &str| {
+        let start = format!("{name}: ");
+        head.lines()
+            .filter_map(|line| line.strip_prefix(&start))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines("ratelimit"),
+        ["\"inner\";r=3;t=9", "\"wide\";r=99;t=3600"]
+    );
+    assert_eq!(
+        lines("ratelimit-policy"),
+        ["\"inner\";q=5;w=9", "\"wide\";q=100;w=3600"]
+    );
+    // One number a field: the upstream's is the tighter one.
+    assert_eq!(lines("x-ratelimit-limit"), ["5"]);
+    assert_eq!(lines("x-ratelimit-remaining"), ["3"]);
+    assert_eq!(lines("x-ratelimit-reset"), ["9"]);
 }

@@ -71,6 +71,7 @@ impl Admission for Holding {
             Admitted::Pass(Pass {
                 response_fields: Fields::from_iter([field]),
                 hold: Some(Box::new(unit)),
+                ..Pass::default()
             })
         }))
     }

@@ -93,6 +93,11 @@ http {{
         listen {address} backlog=1024;
         location / {{ return 200 "answer\n"; }}
         location = /quiet {{ access_log off; return 200 "answer\n"; }}
+        location = /own {{
+            add_header RateLimit '"inner";r=3;t=9'; add_header RateLimit-Policy '"inner";q=5;w=9';
+            add_header X-RateLimit-Limit 5; add_header X-RateLimit-Remaining 3;
+            add_header X-RateLimit-Reset 9; return 200 "answer\n";
+        }}
         location = /204 {{ return 204; }}
         location = /304 {{ return 304; }}
         location = /limited {{ return 429 "no\n"; }}

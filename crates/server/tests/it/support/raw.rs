@@ -34,6 +34,10 @@ impl Reply {
         })
     }
 
+    pub(crate) fn head(&self) -> &str {
+        self.text.split("\r\n\r\n").next().unwrap_or_default()
+    }
+
     pub(crate) fn body(&self) -> &str {
         self.text
             .split_once("\r\n\r\n")
