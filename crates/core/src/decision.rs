@@ -102,6 +102,18 @@ pub enum Act {
     },
 }
 
+impl Act {
+    /// Whether it only looks, and so never writes.
+    #[inline]
+    pub const fn is_look(&self) -> bool {
+        match self {
+            Self::Peek { .. } => true,
+            Self::Take { cost } | Self::Hold { cost } => cost.get() == 0,
+            _ => false,
+        }
+    }
+}
+
 /// How an act ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fit {

@@ -229,7 +229,7 @@ impl Tally {
 }
 
 /// An op that passes in a plan that is denied: nothing is charged, the answer shows the state as
-/// it is, and a clock that went back is written down.
+/// it is, and a clock that went back is written down, unless it was but a look.
 fn withhold(op: &Op<'_>, cells: &mut impl Cells, i: usize, now: Micros, decision: &mut Decision) {
     let fit = decision.fit;
     let edit = op.quota.reanchor(cells.view(i), now);
@@ -238,7 +238,7 @@ fn withhold(op: &Op<'_>, cells: &mut impl Cells, i: usize, now: Micros, decision
         .decide(cells.view(i), &Act::Peek { cost: Cost::ZERO }, now)
         .decision;
     decision.fit = fit;
-    if edit != Edit::Keep {
+    if edit != Edit::Keep && !op.act.is_look() {
         cells.apply(i, edit);
     }
 }

@@ -102,7 +102,10 @@ pub(crate) fn entries_needed(quota: &Quota, act: &Act) -> usize {
         return 0;
     }
     match *act {
-        Act::Take { cost } | Act::Hold { cost } => usize::from(cost != Cost::ZERO),
+        // A look must answer as the take would, so it asks for the same.
+        Act::Take { cost } | Act::Hold { cost } | Act::Peek { cost } => {
+            usize::from(cost != Cost::ZERO)
+        }
         Act::Settle {
             receipt: Receipt { cost, .. },
             actual,

@@ -171,7 +171,11 @@ impl Table {
         if self.clean(region, now) && region.reserve(spot, more, budget) {
             return Fate::Own;
         }
-        let outcome = op.quota.decide(region.view(spot, now), &op.act, now);
+        let act = match op.act {
+            Act::Peek { cost } => Act::Take { cost },
+            act => act,
+        };
+        let outcome = op.quota.decide(region.view(spot, now), &act, now);
         match (outcome.edit, outcome.decision.fit) {
             (Edit::Put { tail, .. }, _) if !region.fits(spot, &tail) => {}
             (_, Fit::Denied { retry_after }) if op.on_deny == OnDeny::Charge => {
@@ -183,7 +187,7 @@ impl Table {
             region.dropped += 1;
             return Fate::Dropped;
         }
-        region.overflowed += 1;
+        region.overflowed += u64::from(!op.act.is_look());
         if self.overflow == Overflow::Allow {
             return Fate::Uncounted;
         }

@@ -42,15 +42,23 @@ impl Rules {
     }
 
     fn take(&self, at_us: u64, cost: u64) -> (Verdict, Vec<Decision>) {
+        let take = Act::Take {
+            cost: Cost::new(cost),
+        };
+        self.act(at_us, &vec![take; self.1.len()])
+    }
+
+    fn act(&self, at_us: u64, acts: &[Act]) -> (Verdict, Vec<Decision>) {
         let quotas: Vec<Quota> = self.0.borrow().0.iter().map(|one| one.quota).collect();
         let ops: Vec<Op<'_>> = quotas
             .iter()
             .zip(&self.1)
+            .zip(acts)
             .enumerate()
-            .map(|(i, (quota, &(mode, on_deny)))| Op {
+            .map(|(i, ((quota, &(mode, on_deny)), &act))| Op {
                 mode,
                 on_deny,
-                ..Op::take(RuleId::new(i as u64), b"k", quota, Cost::new(cost))
+                ..Op::new(RuleId::new(i as u64), b"k", quota, act)
             })
             .collect();
         let mut out = Answers::new();
@@ -156,6 +164,22 @@ fn a_clock_that_went_back_is_written_for_rules_that_would_have_passed() {
     assert!(!rules.take(100 * S, 1).0.allowed);
     let row = rules.0.borrow();
     assert_eq!(row.0[0].cell.unwrap().at, Micros::new(100 * S));
+}
+
+#[test]
+fn a_look_in_a_plan_that_is_denied_writes_nothing_though_the_clock_went_back() {
+    let rules = Rules::new(&[
+        (bucket(9, 1, S), VOTE.0, VOTE.1),
+        (fixed(1, MIN), VOTE.0, VOTE.1),
+    ]);
+    assert!(rules.take(1_000 * S, 1).0.allowed);
+    let before = rules.0.borrow().0[0].cell;
+    let (look, cost) = (Act::Peek { cost: Cost::ONE }, Act::Peek { cost: Cost::ONE });
+    for first in [look, Act::Take { cost: Cost::ZERO }] {
+        let (verdict, _) = rules.act(100 * S, &[first, cost]);
+        assert!(!verdict.allowed);
+        assert_eq!(rules.0.borrow().0[0].cell, before, "{first:?}");
+    }
 }
 
 #[test]

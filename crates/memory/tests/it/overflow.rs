@@ -91,6 +91,30 @@ fn bytes_bound_what_keys_do_not() {
     assert!(stats.overflowed > 0 && stats.keys > 500, "{stats:?}");
 }
 
+/// What cannot be noted down is not allowed, and a look says so before anybody takes.
+#[test]
+fn a_look_answers_as_the_take_would_when_a_log_has_no_bytes_left() {
+    for overflow in [Overflow::Share, Overflow::Deny, Overflow::Allow] {
+        let table = table(1_000_000, LEAST_MEMORY_BYTES, overflow);
+        let quota = log(1_000_000_000, 3_600 * SECOND);
+        let mut short = 0;
+        for us in 0..10_000 {
+            let op = Op::new(RuleId::new(1), b"k", &quota, Act::Peek { cost: Cost::ONE });
+            let mut answers = Answers::new();
+            table.decide(Plan::one(&op), Micros::new(us), &mut (), &mut answers);
+            let look = answers.plan(0).1[0];
+            let taken = take(&table, "k", &quota, us);
+            assert_eq!(
+                (look.fit, look.approximate),
+                (taken.fit, taken.approximate),
+                "{us} us"
+            );
+            short += u32::from(taken.approximate);
+        }
+        assert!(short > 0, "the bytes never ran out");
+    }
+}
+
 /// Charges of one key in the order of their instants, held to a limit in every window.
 struct Watch {
     limit: u64,
