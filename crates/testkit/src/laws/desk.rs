@@ -25,6 +25,8 @@ pub(super) const START: u64 = 20_460 * DAY;
 pub(super) struct Desk {
     store: Arc<dyn Store>,
     pub(super) now_us: u64,
+    /// Whether the clock never goes back, so that an earlier instant is an old reading.
+    is_steady: bool,
 }
 
 impl Desk {
@@ -40,6 +42,7 @@ impl Desk {
         Self {
             store,
             now_us: START,
+            is_steady: false,
         }
     }
 
@@ -47,12 +50,26 @@ impl Desk {
         Self {
             store: Arc::clone(&self.store),
             now_us,
+            is_steady: self.is_steady,
+        }
+    }
+
+    /// The same with a clock that never goes back.
+    pub(super) fn steady(&self) -> Self {
+        Self {
+            is_steady: true,
+            ..self.clone()
         }
     }
 
     pub(super) fn submit(&self, plans: &[Plan<'_>]) -> Answers {
         let mut out = Answers::new();
-        let when = When::At(Micros::new(self.now_us));
+        let now = Micros::new(self.now_us);
+        let when = if self.is_steady {
+            When::NotBefore(now)
+        } else {
+            When::At(now)
+        };
         match self.store.submit(plans, when, &mut out) {
             Submitted::Done => out,
             Submitted::Later(answers) => wait_for(answers),

@@ -100,6 +100,7 @@ laws![
     a_state_vanishes_after_its_time,
     a_stated_wait_suffices_and_a_microsecond_less_does_not,
     f1_a_clock_that_steps_back_costs_nothing,
+    an_old_reading_of_a_steady_clock_gains_no_time,
     years_of_idling_change_nothing,
     expired_space_is_used_again,
     erased_space_is_used_again,

@@ -112,3 +112,19 @@ pub fn years_of_idling_change_nothing(make: Make<'_>) {
         );
     }
 }
+
+/// A thread that is held up between reading a clock and deciding comes with an old reading. It must
+/// not look like a clock that went back, or its key would be given the same time twice.
+pub fn an_old_reading_of_a_steady_clock_gains_no_time(make: Make<'_>) {
+    let desk = Desk::new(make).steady();
+    for quota in &kinds(2, SECOND) {
+        let key = Key::new(1, b"key", quota);
+        let now = desk.at(desk.now_us + 10 * SECOND);
+        assert!(now.take(&key, 2).fit.passes(), "{quota:?}");
+        let held_up = desk.at(now.now_us - SECOND).take(&key, 1);
+        assert!(denied(&held_up), "{quota:?}");
+        assert_eq!(held_up.fit, now.take(&key, 1).fit, "{quota:?}");
+        let soon = desk.at(now.now_us + 400_000);
+        assert!(denied(&soon.take(&key, 1)), "{quota:?}");
+    }
+}

@@ -44,6 +44,8 @@ pub(crate) enum Fault {
     MillisecondClock,
     /// The clock stands still until time is back where it was.
     ClockNeverBack,
+    /// An old reading is taken for a clock that went back.
+    OldReadingsRewind,
     /// Every key takes up room for ever; past the cap answers are guessed.
     NothingExpires,
 }
@@ -220,10 +222,15 @@ impl Faulty {
 
 impl Store for Faulty {
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
-        let When::At(now) = when else {
-            unreachable!("the laws bring their own clock")
+        let now = match when {
+            When::At(now) => self.clock(now),
+            When::NotBefore(now) if self.fault == Fault::OldReadingsRewind => self.clock(now),
+            When::NotBefore(now) => {
+                let latest_us = self.latest_us.load(Ordering::Relaxed);
+                self.clock(Micros::new(latest_us.max(now.get())))
+            }
+            When::StoreClock => unreachable!("the laws bring their own clock"),
         };
-        let now = self.clock(now);
         let mut stopped = false;
         for plan in plans {
             let keys: Vec<Vec<u8>> = plan.ops().iter().map(|op| self.key(op)).collect();

@@ -86,6 +86,10 @@ const CAUGHT_BY: &[(Fault, &[&str])] = &[
         &["f1_a_clock_that_steps_back_costs_nothing"],
     ),
     (
+        Fault::OldReadingsRewind,
+        &["an_old_reading_of_a_steady_clock_gains_no_time"],
+    ),
+    (
         Fault::NothingExpires,
         &[
             "expired_space_is_used_again",
