@@ -19,15 +19,17 @@ pub enum KeyPart {
     Method,
     /// `host`: in lower case, without port.
     Host,
-    /// `path`: in normal form.
+    /// `path`: in normal form, with encoded slashes decoded: a service may take them for slashes,
+    /// and all spellings of a path have one counter.
     Path,
     /// `route`: the pattern that matched.
     Route,
     /// `header:NAME`: all its lines joined in order. Name in lower case.
     Header(String),
-    /// `cookie:NAME`.
+    /// `cookie:NAME`: the first of that name. A service that reads the last is told another.
     Cookie(String),
-    /// `query:NAME`: a parameter of the query, decoded.
+    /// `query:NAME`: a parameter of the query, decoded; the first of that name. A service that
+    /// reads the last is told another.
     Query(String),
     /// `descriptor:NAME`: a fact that the door names.
     Descriptor(String),

@@ -4,7 +4,7 @@ mod cover;
 
 use crate::key::KeyPart;
 use crate::pattern::Pattern;
-use crate::request::Request;
+use crate::request::{Reading, Request};
 use crate::setting::Setting;
 use crate::value::{first_cookie, first_parameter};
 
@@ -14,7 +14,8 @@ use crate::value::{first_cookie, first_parameter};
 pub struct Match {
     /// One of these. `GET` also stands for `HEAD`.
     pub methods: Vec<Setting<String>>,
-    /// One of these, compared with the normal form of the path.
+    /// One of these, compared with the normal form of the path; of a path with an encoded slash,
+    /// also with what it is to a service that decodes it. One of the two is enough.
     pub paths: Vec<Setting<Pattern>>,
     /// Whether letters of the path must have the same case, here and in the key.
     pub match_case: bool,
@@ -33,6 +34,18 @@ pub struct Match {
 pub(crate) struct Matched<'r> {
     /// The pattern that spoke of its path; `None` if the rule speaks of all paths.
     pub(crate) route: Option<&'r Pattern>,
+    /// Whether only one of two readings of the path matched. Enough to limit, not to lift.
+    pub(crate) in_doubt: bool,
+    second: bool,
+}
+
+impl Matched<'_> {
+    /// The path to count by. Of two that matched it is the second, so that the spellings of what
+    /// is one path to a service that decodes slashes have one counter.
+    pub(crate) fn reading<'a, 'f>(&self, request: &'a Request<'f>) -> Option<&'a Reading<'f>> {
+        let second = self.second.then(|| request.second_path()).flatten();
+        second.or_else(|| request.path())
+    }
 }
 
 impl Match {
@@ -50,20 +63,39 @@ impl Match {
         if !self.method(request) || !self.host(request) {
             return None;
         }
-        let route = if self.paths.is_empty() {
-            None
-        } else {
-            let path = request.path()?;
-            let spoken = |pattern: &&Setting<Pattern>| pattern.get().matches(path, self.match_case);
-            Some(self.paths.iter().find(spoken)?.get())
-        };
+        let matched = self.path(request)?;
         let rest = self.with.iter().all(|part| is_present(part, request))
             && !self.without.iter().any(|part| is_present(part, request))
             && self
                 .headers
                 .iter()
                 .all(|(name, value)| has_line(request, name, value.get()));
-        rest.then_some(Matched { route })
+        rest.then_some(matched)
+    }
+
+    fn path(&self, request: &Request<'_>) -> Option<Matched<'_>> {
+        let found = |route, in_doubt, second| Matched {
+            route,
+            in_doubt,
+            second,
+        };
+        if self.paths.is_empty() {
+            return Some(found(None, false, true));
+        }
+        let first = self.route(request.path()?);
+        let Some(reading) = request.second_path() else {
+            return first.map(|route| found(Some(route), false, false));
+        };
+        let second = self.route(reading);
+        let in_doubt = first.is_none() || second.is_none();
+        let route = second.or(first)?;
+        Some(found(Some(route), in_doubt, second.is_some()))
+    }
+
+    /// The first pattern that speaks of a path.
+    fn route(&self, path: &Reading<'_>) -> Option<&Pattern> {
+        let mut patterns = self.paths.iter().map(Setting::get);
+        patterns.find(|pattern| pattern.matches(path.as_str(), self.match_case))
     }
 
     fn method(&self, request: &Request<'_>) -> bool {

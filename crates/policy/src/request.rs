@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::net::IpAddr;
 
 use jeton_wire::client_ip::canonical;
-use jeton_wire::path::{fold_case, normal_form};
+use jeton_wire::path::{fold_case, normal_form, second_reading};
 
 use crate::facts::Facts;
 
@@ -13,8 +13,8 @@ use crate::facts::Facts;
 pub(crate) struct Request<'f> {
     pub(crate) facts: &'f dyn Facts,
     pub(crate) client_ip: Option<IpAddr>,
-    path: OnceCell<Option<Cow<'f, str>>>,
-    folded: OnceCell<Option<String>>,
+    path: OnceCell<Option<Reading<'f>>>,
+    second: OnceCell<Option<Reading<'f>>>,
     host: OnceCell<Option<Cow<'f, str>>>,
     preflight: OnceCell<bool>,
 }
@@ -25,28 +25,25 @@ impl<'f> Request<'f> {
             facts,
             client_ip: facts.client_ip().map(canonical),
             path: OnceCell::new(),
-            folded: OnceCell::new(),
+            second: OnceCell::new(),
             host: OnceCell::new(),
             preflight: OnceCell::new(),
         }
     }
 
-    /// The path in normal form, its letters as they came.
-    pub(crate) fn path(&self) -> Option<&str> {
-        let path = self
-            .path
-            .get_or_init(|| Some(normal_form(self.facts.path()?.as_bytes())));
-        path.as_deref()
+    /// The path in normal form.
+    pub(crate) fn path(&self) -> Option<&Reading<'f>> {
+        let read = || Some(Reading::new(normal_form(self.facts.path()?.as_bytes())));
+        self.path.get_or_init(read).as_ref()
     }
 
-    /// The path in normal form, in lower case.
-    pub(crate) fn folded_path(&self) -> Option<&str> {
-        let path = self.path()?;
-        let folded = self.folded.get_or_init(|| match fold_case(path) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(folded) => Some(folded),
-        });
-        Some(folded.as_deref().unwrap_or(path))
+    /// The path as a service sees it that takes `%2F` for a slash, if it has one.
+    pub(crate) fn second_path(&self) -> Option<&Reading<'f>> {
+        let read = || {
+            let second = second_reading(self.facts.path()?.as_bytes())?;
+            Some(Reading::new(Cow::Owned(second)))
+        };
+        self.second.get_or_init(read).as_ref()
     }
 
     /// The host in normal form.
@@ -72,6 +69,42 @@ impl<'f> Request<'f> {
                 && self.has_header("access-control-request-method")
         })
     }
+}
+
+/// A path in normal form.
+pub(crate) struct Reading<'f> {
+    text: Cow<'f, str>,
+    folded: OnceCell<Option<String>>,
+}
+
+impl<'f> Reading<'f> {
+    pub(crate) const fn new(text: Cow<'f, str>) -> Self {
+        let folded = OnceCell::new();
+        Self { text, folded }
+    }
+
+    /// Its letters as they came.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// In lower case, unless a rule tells case apart.
+    pub(crate) fn text(&self, match_case: bool) -> &str {
+        if match_case {
+            return &self.text;
+        }
+        let folded = self.folded.get_or_init(|| match fold_case(&self.text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(folded) => Some(folded),
+        });
+        folded.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// The path by which a caller counts that names it: the second reading, if there is one.
+pub(crate) fn named_path(path: &str) -> Reading<'_> {
+    let second = second_reading(path.as_bytes()).map(Cow::Owned);
+    Reading::new(second.unwrap_or_else(|| normal_form(path.as_bytes())))
 }
 
 /// A host without port and last dot, in lower case.

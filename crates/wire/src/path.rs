@@ -20,6 +20,10 @@
 //! A lone percent sign becomes `%25` because a decoded neighbour could otherwise complete it
 //! (`%%36c`), and the form of a form must be itself.
 //!
+//! Services disagree about `%2F`: to some it is part of a name, others (nginx among them) decode it
+//! before they resolve dots, and then `/x/..%2flogin` is `/login`. The form keeps it; [`second_reading`]
+//! is what those others see, and a rule has to stand for both.
+//!
 //! Letters keep their case; [`fold_case`] is for rules that do not tell case apart.
 //! Literal parts of a rule's pattern must be brought into this form before they are compared with it.
 
@@ -47,6 +51,41 @@ pub fn normal_form(path: &[u8]) -> Cow<'_, str> {
         Some(normal) => Cow::Borrowed(normal),
         None => Cow::Owned(rewrite(path)),
     }
+}
+
+/// The normal form as a service sees it that takes `%2F` for a slash, if that differs. A backslash
+/// counts as one too, encoded or not: URL parsers by the WHATWG standard and some Windows servers
+/// read it so.
+///
+/// `None` costs one look at each byte.
+///
+/// ```
+/// # use jeton_wire::path::second_reading;
+/// assert_eq!(second_reading(b"/x/..%2flogin").as_deref(), Some("/login"));
+/// assert_eq!(second_reading(b"/x\\..\\login").as_deref(), Some("/login"));
+/// assert_eq!(second_reading(b"/login?next=%2F"), None);
+/// ```
+#[must_use]
+pub fn second_reading(path: &[u8]) -> Option<String> {
+    let path = without_query(path);
+    if !path.iter().any(|byte| matches!(byte, b'%' | b'\\')) {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&byte, tail)) = rest.split_first() {
+        // A percent sign is no digit, so no slash hides between two escapes.
+        let (slash, tail) = match rest {
+            [b'%', b'2', b'f' | b'F', tail @ ..] | [b'%', b'5', b'c' | b'C', tail @ ..] => {
+                (true, tail)
+            }
+            _ => (byte == b'\\', tail),
+        };
+        decoded.push(if slash { b'/' } else { byte });
+        rest = tail;
+    }
+    let any = decoded.as_slice() != path;
+    any.then(|| normal_form(&decoded).into_owned())
 }
 
 /// A normal form with its ASCII letters in lower case; the digits of `%2F` stay as they are.

@@ -24,7 +24,9 @@ pub(super) const MATCH: Vocabulary = Vocabulary {
         word(
             "path",
             Shape::Texts(Form::Path),
-            "One of these paths: {x} stands for one segment, {x..} for the rest.",
+            "One of these paths: {x} stands for one segment, {x..} for the rest. A path with an \
+             encoded slash (%2F) is also matched as if the slash stood there; one match limits, \
+             but only both let the rule replace others.",
         ),
         word(
             "match_case",

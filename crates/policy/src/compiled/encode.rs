@@ -92,8 +92,9 @@ fn push_part(
         KeyPart::Global => return true,
         KeyPart::Method => facts.method(),
         KeyPart::Host => request.host(),
-        KeyPart::Path if lens.match_case => request.path(),
-        KeyPart::Path => request.folded_path(),
+        KeyPart::Path => matched
+            .reading(request)
+            .map(|path| path.text(lens.match_case)),
         KeyPart::Route => matched.route.map(crate::Pattern::as_str),
         KeyPart::Descriptor(name) => facts.descriptor(name),
     };

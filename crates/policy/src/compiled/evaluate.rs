@@ -27,6 +27,7 @@ struct Slot {
     rule: usize,
     key: Range<usize>,
     complete: bool,
+    in_doubt: bool,
     replaced: bool,
 }
 
@@ -248,10 +249,12 @@ impl Policy {
     }
 
     /// Takes out the rules that a matching one replaces. A rule in shadow has no vote, so it
-    /// replaces only rules in shadow; a replaced rule still replaces others.
+    /// replaces only rules in shadow; a replaced rule still replaces others. A rule whose path
+    /// matches in one of two readings only replaces none: that reading may not be the service's.
     fn drop_replaced(&self, slots: &mut Vec<Slot>) {
         for by in 0..slots.len() {
-            let Some(rule) = slots.get(by).and_then(|slot| self.of(slot)) else {
+            let sure = slots.get(by).filter(|slot| !slot.in_doubt);
+            let Some(rule) = sure.and_then(|slot| self.of(slot)) else {
                 continue;
             };
             let lifted = |slot: &Slot| {
@@ -309,6 +312,7 @@ impl CompiledRule {
             rule: index,
             key: start..keys.len(),
             complete,
+            in_doubt: matched.in_doubt,
             replaced: false,
         })
     }

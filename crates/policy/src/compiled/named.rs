@@ -3,12 +3,11 @@
 use std::fmt;
 
 use jeton_wire::client_ip::AddressKey;
-use jeton_wire::path::{fold_case, normal_form};
 
 use super::encode::{bound, push_address, push_text};
 use super::policy::CompiledRule;
 use crate::key::KeyPart;
-use crate::request::normal_host;
+use crate::request::{named_path, normal_host};
 
 /// Why texts are no key of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +76,7 @@ impl CompiledRule {
             },
             KeyPart::Host => push_text(normal_host(text).as_bytes(), out),
             KeyPart::Path if text.starts_with('/') => {
-                let path = normal_form(text.as_bytes());
-                let path = if lens.match_case {
-                    path
-                } else {
-                    fold_case(&path).into_owned().into()
-                };
-                push_text(path.as_bytes(), out);
+                push_text(named_path(text).text(lens.match_case).as_bytes(), out);
             }
             _ => push_text(text.as_bytes(), out),
         }

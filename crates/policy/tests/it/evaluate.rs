@@ -2,6 +2,7 @@
 
 use jeton_core::{Mode, Quota};
 use jeton_policy::{Buffers, Denied, DenyReason, Policy, Verdict};
+use proptest::prelude::*;
 
 use crate::common::{Request, load};
 
@@ -84,6 +85,59 @@ fn all_rules_that_match_are_charged_in_the_order_of_the_file() {
     assert_eq!(names(free), ["all", "get", "without", "header"]);
     let tier = Request::get("/b").host("x").header("x-tier", "freely");
     assert_eq!(names(tier), ["all", "get", "without"]);
+}
+
+/// Paths that a service which decodes `%2F` before it resolves dots answers like `/login`.
+const DODGES: [&str; 10] = [
+    "/%2flogin",
+    "/%2Flogin",
+    "/x/..%2flogin",
+    "/x%2f..%2flogin",
+    "/.%2flogin",
+    "/login%2f..%2flogin",
+    "/login/..%2flogin",
+    "/a%2f../login",
+    "/x%5c..%5clogin",
+    "/x\\..\\LOGIN",
+];
+
+#[test]
+fn f41_no_encoded_slash_dodges_a_rule() {
+    let policy = load(&rule("login", "match = { path = \"/login\" }"));
+    for path in DODGES {
+        assert_eq!(charged(&policy, &Request::get(path)), ["login"], "{path}");
+    }
+    // Nor for a service that keeps them: there this is /login.
+    let kept = Request::get("/a%2fb/../login");
+    assert_eq!(charged(&policy, &kept), ["login"]);
+    assert!(ask(&policy, &Request::get("/log%2fin")).unmatched);
+
+    let denies = "[[rule]]\nname = \"no\"\nlimit = \"deny\"\nmatch = { path = \"/login\" }\n";
+    let policy = load(denies);
+    for path in DODGES {
+        let said = ask(&policy, &Request::get(path)).verdict;
+        assert!(matches!(said, Verdict::Denied(_)), "{path}");
+    }
+}
+
+#[test]
+fn f41_no_encoded_slash_lifts_a_rule() {
+    let free = "[[rule]]\nname = \"free\"\nlimit = \"unlimited\"\nreplaces = [\"all\"]\n\
+                match = { path = \"/static/{file..}\" }\n";
+    let policy = load(&[&rule("all", ""), free].concat());
+    for path in ["/static/a", "/static/a%2fb", "/static%2f%2e/../static/a"] {
+        let lifted = charged(&policy, &Request::get(path));
+        assert_eq!(lifted, Vec::<String>::new(), "{path}");
+    }
+    // To one service this is a file, to the other an export.
+    for path in [
+        "/static/..%2fexport",
+        "/static%2fa",
+        "/a%2fb/../static/x",
+        "/static/..\\export",
+    ] {
+        assert_eq!(charged(&policy, &Request::get(path)), ["all"], "{path}");
+    }
 }
 
 #[test]
@@ -426,4 +480,42 @@ fn buffers_are_used_again_without_a_trace_of_the_last_request() {
         .map(|charge| charge.key.to_vec())
         .collect();
     assert_eq!((again.len(), &again), (1, &alone));
+}
+
+/// A path whose slashes are written in every way, and its twin with all of them decoded.
+fn twins() -> impl Strategy<Value = (String, String)> {
+    let segment = prop::sample::select(vec![
+        "a", "B", "login", ".", "..", "%2e", "", ";v=1", "%6cogin", "x.y", "%", "%2",
+    ]);
+    let slash = prop::sample::select(vec!["/", "%2f", "%2F", "\\", "%5c", "%5C"]);
+    prop::collection::vec((slash, segment), 1..8).prop_map(|pieces| {
+        let write = |(slash, segment): &(&str, &str)| format!("{slash}{segment}");
+        let plain = |(_, segment): &(&str, &str)| format!("/{segment}");
+        let path: String = pieces.iter().map(write).collect();
+        (format!("/{path}"), pieces.iter().map(plain).collect())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn f41_what_matches_decoded_matches(
+        (path, twin) in twins(),
+        pattern in prop::sample::select(vec!["/login", "/a", "/{x}", "/a/{x}", "/a/{x..}", "/"]),
+    ) {
+        let matching = format!("match = {{ path = \"{pattern}\" }}\nmissing = \"deny\"");
+        let policy = load(&rule("r", &matching).replace("\"client-ip\"", "\"path\""));
+        let asked = |path: &str| ask(&policy, &Request::get(path));
+        if !asked(&twin).unmatched {
+            prop_assert!(!asked(&path).unmatched, "{pattern} {path} {twin}");
+            let key = |path: &str| {
+                let mut buffers = Buffers::default();
+                let request = Request::get(path);
+                let evaluation = policy.evaluate(&request, &mut buffers);
+                evaluation.charges().map(|charge| charge.key.to_vec()).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(key(&path), key(&twin), "{} {}", path, twin);
+        }
+    }
 }

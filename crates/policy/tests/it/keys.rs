@@ -72,12 +72,33 @@ fn f41_every_spelling_of_a_path_has_one_key() {
     ] {
         assert_eq!(of(&policy, path), of(&policy, "/login"), "{path}");
     }
-    assert_ne!(of(&policy, "/log%2Fin"), of(&policy, "/log/in"));
+    for path in [
+        "/%2flogin",
+        "/x/..%2Flogin",
+        "/login%2f..%2flogin",
+        "/a\\..%5Clogin",
+    ] {
+        assert_eq!(of(&policy, path), of(&policy, "/login"), "{path}");
+    }
+    assert_eq!(of(&policy, "/log%2Fin"), of(&policy, "/log/in"));
     let exact = load(&format!(
         "[[rule]]\nname = \"r\"\nkey = \"path\"\nmatch = {{ match_case = true }}\n{LOG}"
     ));
     assert_ne!(of(&exact, "/LOGIN"), of(&exact, "/login"));
     assert_eq!(of(&exact, "/%6Cogin"), of(&exact, "/login"));
+}
+
+#[test]
+fn a_path_is_counted_in_the_reading_that_matched() {
+    let policy = load(&format!(
+        "[[rule]]\nname = \"r\"\nkey = [\"path\", \"route\"]\n\
+         match = {{ path = [\"/login\", \"/{{a}}/{{b}}\"] }}\n{LOG}"
+    ));
+    let of = |path: &str| key(&policy, &Request::get(path));
+    // Only the first reading is one of its paths: no name in front makes another counter.
+    assert_eq!(of("/a%2fb%2fc/../login"), of("/login"));
+    assert_eq!(of("/d%2fe%2ff/../login"), of("/login"));
+    assert_eq!(of("/x/..%2flogin"), of("/login"));
 }
 
 #[test]

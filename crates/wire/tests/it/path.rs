@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jeton_wire::path::{fold_case, normal_form};
+use jeton_wire::path::{fold_case, normal_form, second_reading};
 use proptest::prelude::*;
 
 #[track_caller]
@@ -29,6 +29,42 @@ fn f41_eight_spellings_of_login_are_one_path() {
         let normal = normal_form(spelling.as_bytes());
         assert_eq!(fold_case(&normal), "/login", "{spelling}");
     }
+}
+
+#[test]
+fn f41_encoded_slashes_have_a_second_reading() {
+    for spelling in [
+        "/%2flogin",
+        "/%2Flogin",
+        "/x/..%2flogin",
+        "/x%2f..%2flogin",
+        "/.%2flogin",
+        "/login%2f..%2flogin",
+        "/login/..%2flogin",
+        "/a%2f../login",
+        "/x/%2e%2e%2flogin",
+        "/login%2f",
+        "/x;a%2f..%2f../login",
+        "/x%5c..%5Clogin",
+        "/x\\..\\login",
+        "\\login",
+        "/%2flogin?next=%2f",
+    ] {
+        let second = second_reading(spelling.as_bytes());
+        assert_eq!(second.as_deref(), Some("/login"), "{spelling}");
+    }
+    for only in [
+        "/login",
+        "/a%20b",
+        "/a%252fb",
+        "/a%2",
+        "/%",
+        "/a?b=%2f\\",
+        "*",
+    ] {
+        assert_eq!(second_reading(only.as_bytes()), None, "{only}");
+    }
+    assert_eq!(second_reading(b"/%%2fa").as_deref(), Some("/%25/a"));
 }
 
 #[test]
@@ -153,6 +189,17 @@ proptest! {
         let once = normal_form(&path).into_owned();
         prop_assert_eq!(normal_form(once.as_bytes()), once.as_str());
         prop_assert!(matches!(normal_form(once.as_bytes()), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_second_reading_is_a_form_without_encoded_slashes(path in troubled()) {
+        if let Some(second) = second_reading(&path) {
+            prop_assert_eq!(normal_form(second.as_bytes()), second.as_str());
+            prop_assert_eq!(second_reading(second.as_bytes()), None);
+        } else {
+            let normal = normal_form(&path);
+            prop_assert!(!normal.contains("%2F") && !normal.contains("%5C"), "{normal}");
+        }
     }
 
     #[test]

@@ -152,9 +152,17 @@ fn f41_every_spelling_of_a_path_is_one_path() {
         "/a/../login",
         "/login;v=1",
         "/%4c%6fgin",
+        // nginx decodes slashes before it resolves dots.
+        "/%2flogin",
+        "/x/..%2flogin",
+        "/x%2f..%2Flogin",
+        "/.%2flogin",
+        "/login%2f..%2flogin",
+        "/a%2f../login",
     ];
     let statuses = spellings.map(|path| client.ask("GET", path, "").status());
-    assert_eq!(statuses, [200, 200, 200, 429, 429, 429, 429, 429, 429, 429]);
+    assert_eq!(statuses[..3], [200, 200, 200]);
+    assert_eq!(statuses[3..], [429; 13]);
     // Rules see the normal form; the upstream gets the path as it came.
     let log = guarded.nginx.log();
     assert!(
