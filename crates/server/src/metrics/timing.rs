@@ -44,7 +44,10 @@ impl Timing {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        let bounds = BOUNDS_NS.iter().map(|ns| seconds(*ns)).chain([f64::MAX]);
+        let bounds = BOUNDS_NS
+            .iter()
+            .map(|ns| seconds(*ns))
+            .chain([f64::INFINITY]);
         let counts = self.counts.iter().map(|count| count.load(Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();

@@ -1,6 +1,7 @@
 //! The decision API, in the real binary, asked by curl and by raw sockets.
 
 mod calls;
+mod exposition;
 mod guard;
 
 use std::net::SocketAddr;
