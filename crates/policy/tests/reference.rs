@@ -1,0 +1,104 @@
+//! `docs/policy.md` holds a table of every setting, made from the same schema that editors get.
+//! `JETON_BLESS=1` writes the tables anew.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::Value;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
+const BEGIN: &str = "<!-- made from the schema: begin -->\n";
+const END: &str = "<!-- made from the schema: end -->\n";
+
+/// What a setting takes, in a few words.
+fn takes(shape: &Value) -> String {
+    if let Some(shapes) = shape["anyOf"].as_array() {
+        let shapes = shapes.iter().filter(|shape| shape.get("$ref").is_none());
+        let mut words: Vec<String> = shapes.map(takes).filter(|word| !word.is_empty()).collect();
+        if let [one, list] = words.as_slice()
+            && *list == format!("a list of {one}")
+        {
+            return format!("{one}; one or a list");
+        }
+        words.dedup();
+        return words.join(", or ");
+    }
+    if let Some(words) = shape["enum"].as_array() {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        return words.join(" ");
+    }
+    match shape["type"].as_str() {
+        Some("integer") => {
+            format!("{} to {}", shape["minimum"], shape["maximum"])
+        }
+        Some("boolean") => "`true` `false`".to_owned(),
+        Some("array") => format!("a list of {}", takes(&shape["items"])),
+        Some("object") => "a table".to_owned(),
+        Some("string") => {
+            let examples = shape["examples"].as_array();
+            let examples = examples.into_iter().flatten().take(3);
+            let examples: Vec<String> = examples.map(|text| format!("`{text}`")).collect();
+            if examples.is_empty() {
+                "a text".to_owned()
+            } else {
+                format!("such as {}", examples.join(" "))
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+fn section(title: &str, schema: &Value, out: &mut String) {
+    let about = schema["description"].as_str().unwrap_or_default();
+    let _ = write!(
+        out,
+        "\n## {title}\n\n{about}\n\n| setting | takes | says |\n|---|---|---|\n"
+    );
+    let settings = schema["properties"].as_object().unwrap();
+    for (name, setting) in settings {
+        let says = setting["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('|', "\\|");
+        let _ = writeln!(
+            out,
+            "| `{name}` | {} | {says} |",
+            takes(setting).replace('|', "\\|")
+        );
+    }
+}
+
+fn tables() -> String {
+    let schema = jeton_policy::schema();
+    let mut out = String::new();
+    for name in ["proxy", "api", "store", "client_ip", "answer", "lists"] {
+        section(
+            &format!("`[{name}]`"),
+            &schema["properties"][name],
+            &mut out,
+        );
+    }
+    let cors = &schema["properties"]["answer"]["properties"]["cors"];
+    section("`[answer]` cors", cors, &mut out);
+    let rule = &schema["properties"]["rule"]["items"];
+    section("`[[rule]]`", rule, &mut out);
+    section("`[[rule]]` match", &rule["properties"]["match"], &mut out);
+    out.push('\n');
+    out
+}
+
+#[test]
+fn the_reference_shows_every_setting() {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (shown, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("JETON_BLESS").is_some() {
+        fs::write(PAGE, format!("{before}{BEGIN}{}{END}{after}", tables())).unwrap();
+        return;
+    }
+    assert!(
+        shown == tables(),
+        "run this test with JETON_BLESS=1 and read what has changed"
+    );
+}
