@@ -63,7 +63,7 @@ impl<'a> Event<'a> {
             let what = "is missing; write the instant in microseconds since the Unix epoch";
             return Err(InputError::new("at_us", what));
         };
-        let verb = op.map_or(Verb::Take, Verb::from);
+        let verb = op.map_or(Verb::Take, |op| op.0);
         let body = Body {
             rule,
             key,
@@ -175,6 +175,61 @@ mod tests {
                 "{json}: {whole}"
             );
         }
+    }
+
+    #[test]
+    fn a_number_is_never_quoted_as_another_one() {
+        for written in ["1e3", "1.0", "1.5", "18446744073709551616", "-0", "-1e2"] {
+            for json in [
+                format!(r#"{{"at_us":0,"rule":"a","key":"k","cost":{written}}}"#),
+                format!(r#"{{"at_us":{written},"rule":"a","key":"k"}}"#),
+                format!(r#"{{"at_us":0,"rule":"a","key":{written}}}"#),
+                format!(r#"{{"at_us":0,"rule":{written},"key":"k"}}"#),
+                format!(r#"{{"at_us":0,"rule":"a","key":["k",{written}]}}"#),
+                format!(r#"{{"at_us":0,"op":{written},"rule":"a","key":"k"}}"#),
+                format!(r#"{{"at_us":0,"charges":{written}}}"#),
+                format!(r#"{{"at_us":0,"request":{written}}}"#),
+                format!(r#"{{"at_us":0,"request":{{"headers":{{"x":{written}}}}}}}"#),
+                format!(r#"{{"at_us":0,"request":{{"client_ip":{written}}}}}"#),
+                written.to_owned(),
+            ] {
+                let error = refusal(&json);
+                let said = error.what.replace("from 0 to 18446744073709551615", "");
+                let is_quoted = said.contains(&format!("`{written}`"));
+                let has_digit = said.contains(|c: char| c.is_ascii_digit());
+                assert!(is_quoted || !has_digit, "{json}: {error}");
+            }
+        }
+        let error = refusal(r#"{"at_us":0,"rule":"a","key":"k","cost":1e3}"#);
+        assert!(
+            error.what.contains("without sign, point or exponent"),
+            "{error}"
+        );
+        let error = refusal(r#"{"at_us":0,"rule":"a","key":"k","cost":-9007199254740993}"#);
+        assert!(
+            error.what.contains("-9007199254740993 is negative"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_verb_is_a_text() {
+        for op in [
+            r#"{"take":null}"#,
+            r#"["take"]"#,
+            "null",
+            "0",
+            "true",
+            r#""Take""#,
+        ] {
+            let error = refusal(&format!(r#"{{"at_us":0,"op":{op},"rule":"a","key":"k"}}"#));
+            assert_eq!(error.field, "op", "{op}: {error}");
+        }
+        let error = refusal(r#"{"at_us":0,"op":"drop","rule":"a","key":"k"}"#);
+        assert!(
+            error.what.contains("`take`, `check`, `refund`, `reset`"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -63,10 +63,12 @@ impl<'de> Deserialize<'de> for Whole {
                 )))
             }
 
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Whole, E> {
+            /// The value may differ from what was written, so it is not quoted.
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Whole, E> {
                 let most = u64::MAX;
                 Err(E::custom(format_args!(
-                    "{value} is not a whole number from 0 to {most}, written in digits only"
+                    "write a whole number from 0 to {most} in digits only, without sign, point or \
+                     exponent"
                 )))
             }
 

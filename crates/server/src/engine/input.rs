@@ -67,5 +67,14 @@ fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> 
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    without_float(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// A number that was read as a float is not what was written any more: 1e3 would be quoted as 1000.
+fn without_float(text: &str) -> Option<String> {
+    let kind = "invalid type: ";
+    let rest = text.strip_prefix(kind)?.strip_prefix("floating point `")?;
+    let (_, rest) = rest.split_once('`')?;
+    Some(format!("{kind}a number{rest}"))
 }

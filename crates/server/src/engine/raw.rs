@@ -1,7 +1,7 @@
 //! Events as they are written: members that may stand beside each other, and those that may not.
 
 use jeton::{Cost, Verb};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error};
 
 use super::event::{Charge, Subject};
 use super::fields::{Object, Text, Texts, Whole, present};
@@ -9,7 +9,7 @@ use super::input::InputError;
 use super::request::Request;
 
 /// A line of a trace as it is written.
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceLine<'a> {
     #[serde(default, deserialize_with = "present")]
@@ -29,7 +29,7 @@ pub(super) struct TraceLine<'a> {
 }
 
 /// The body of a call as it is written: its path says the verb, and time is the server's.
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Body<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -44,7 +44,7 @@ pub(super) struct Body<'a> {
     pub(super) request: Option<Object<Box<Request<'a>>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCharge<'a> {
     #[serde(borrow)]
@@ -55,23 +55,21 @@ pub(super) struct RawCharge<'a> {
     pub(super) cost: Option<Whole>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Op {
-    Take,
-    Check,
-    Refund,
-    Reset,
-}
+/// A verb by its name. A derived reader would accept `{"take":null}` as well.
+#[derive(Clone, Copy)]
+pub(super) struct Op(pub(super) Verb);
 
-impl From<Op> for Verb {
-    fn from(op: Op) -> Self {
-        match op {
-            Op::Take => Self::Take,
-            Op::Check => Self::Check,
-            Op::Refund => Self::Refund,
-            Op::Reset => Self::Reset,
-        }
+impl<'de> Deserialize<'de> for Op {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const NAMES: &[&str] = &["take", "check", "refund", "reset"];
+        let name = Text::deserialize(deserializer)?;
+        Ok(Self(match name.as_str() {
+            "take" => Verb::Take,
+            "check" => Verb::Check,
+            "refund" => Verb::Refund,
+            "reset" => Verb::Reset,
+            other => return Err(D::Error::unknown_variant(other, NAMES)),
+        }))
     }
 }
 
