@@ -22,6 +22,8 @@ pub(super) enum Failure {
     Garbage(hyper::Error),
     /// It changed the protocol, which nobody asked for.
     Switched,
+    /// Its body is in a transfer coding beyond `chunked`.
+    Coded,
     /// No head of a response in time.
     Silent,
     /// The client stopped sending its body.
@@ -65,6 +67,10 @@ impl Failure {
             Self::Garbage(_) | Self::Switched => (
                 StatusCode::BAD_GATEWAY,
                 "The upstream's answer is not HTTP.",
+            ),
+            Self::Coded => (
+                StatusCode::BAD_GATEWAY,
+                "The upstream's answer has a transfer coding that nobody asked for.",
             ),
             Self::Silent => (
                 StatusCode::GATEWAY_TIMEOUT,

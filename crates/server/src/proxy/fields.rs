@@ -68,6 +68,15 @@ fn is_unwanted(name: &str) -> bool {
     }
 }
 
+/// Whether the body of a response is as its sender means it once the chunks are taken off. No `TE`
+/// of ours asks for another coding (RFC 9112, section 7.4), and without the field that names it,
+/// which ends at this hop, nobody could read it.
+pub(super) fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |it: &HeaderValue| it.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
+}
+
 /// Removes what the upstream meant for its connection to us; with a coding, also a length, which
 /// it overrides (RFC 9112, section 6.3).
 pub(super) fn clean_response(headers: &mut HeaderMap) {
@@ -219,6 +228,33 @@ mod tests {
         let mut headers = map(&[("transfer-encoding", "chunked"), ("content-length", "1")]);
         clean_response(&mut headers);
         assert!(headers.is_empty(), "{headers:?}");
+    }
+
+    #[test]
+    fn chunked_alone_is_a_coding_to_take_off() {
+        assert!(is_plain(&map(&[])));
+        assert!(is_plain(&map(&[("transfer-encoding", "Chunked ")])));
+        for coding in [
+            "gzip",
+            "gzip, chunked",
+            "identity",
+            "",
+            "chunked,",
+            "chunked;q=1",
+            "xchunked",
+        ] {
+            assert!(
+                !is_plain(&map(&[("transfer-encoding", coding)])),
+                "{coding}"
+            );
+        }
+        for second in ["gzip", "chunked"] {
+            let lines = [
+                ("transfer-encoding", "chunked"),
+                ("transfer-encoding", second),
+            ];
+            assert!(!is_plain(&map(&lines)), "{second}");
+        }
     }
 
     #[test]

@@ -112,6 +112,9 @@ impl<A: Admission> Visit<A> {
             Ok((response, _)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.fail(&Failure::Switched, pass)
             }
+            Ok((response, _)) if !fields::is_plain(response.headers()) => {
+                self.fail(&Failure::Coded, pass)
+            }
             Ok((response, carrier)) => {
                 let (mut parts, body) = response.into_parts();
                 fields::clean_response(&mut parts.headers);

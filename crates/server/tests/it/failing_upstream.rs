@@ -275,3 +275,23 @@ fn an_answer_with_two_framings_goes_on_with_one() {
     assert_eq!(reply.field("content-length"), None, "{}", reply.text);
     assert!(reply.body().contains("abcdef"), "{}", reply.text);
 }
+
+#[test]
+fn an_answer_in_a_coding_that_cannot_go_on_is_502() {
+    let coded = [
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nzip\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n\
+         3\r\nzip\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: x-mine\r\n\r\nzip",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, identity\r\n\r\n3\r\nzip\r\n0\r\n\r\n",
+    ];
+    for answer in coded {
+        let upstream = Upstream::answering(answer);
+        let proxy = Proxy::start(&upstream.url());
+        let mut client = Raw::connect(proxy.address());
+        for _ in 0..2 {
+            assert_bad_gateway(&client.send(GET).read_response(), "transfer coding");
+        }
+        assert_eq!(upstream.connections(), 2, "what is left of it is nobody's");
+    }
+}
