@@ -3,13 +3,15 @@
 .DEFAULT_GOAL := help
 CARGO ?= cargo
 
-.PHONY: help demo test full lint doc bench fuzz prereqs deny
+.PHONY: help demo test full lint doc bench fuzz prereqs deny msrv
 
 help: ## This list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: ## An example service, the proxy before it, honest clients and one spammer
-	$(CARGO) run --release --quiet --bin jeton -- demo --for 10s
+	@echo "building (some minutes the first time) ..."
+	$(CARGO) build --release --bin jeton
+	@"$${CARGO_TARGET_DIR:-target}/release/jeton" demo --for 10s
 
 prereqs: ## What the tests need beside Rust: nginx, wrk, curl
 	@sh tools/prereqs.sh nginx wrk curl
@@ -27,6 +29,9 @@ lint: deny ## Format, clippy, dependencies
 deny:
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --quiet cargo-deny
 	$(CARGO) deny check bans licenses sources
+
+msrv: ## The library on the oldest compiler it promises (rustup toolchain 1.88.0)
+	$(CARGO) +1.88.0 check -p jeton --all-features
 
 doc: ## API documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --all-features --document-private-items
