@@ -169,6 +169,19 @@ impl Span {
     }
 }
 
+/// For whoever sleeps or sets a timer.
+///
+/// ```
+/// use core::time::Duration;
+/// use jeton_core::Span;
+/// assert_eq!(Duration::from(Span::SECOND), Duration::from_secs(1));
+/// ```
+impl From<Span> for core::time::Duration {
+    fn from(span: Span) -> Self {
+        Self::from_micros(span.0)
+    }
+}
+
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}us", self.0)

@@ -19,7 +19,8 @@ use crate::meters::{Event, RuleOutcome};
 use crate::tally::Tally;
 use crate::verb::{NamedCharge, Verb};
 
-/// Decides about requests under a policy. Clones share everything.
+/// Decides about requests under a policy. Clones share everything. Reading a policy from text, as
+/// here, needs the feature `policy-files`.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -82,6 +82,10 @@ impl RateLimitLayer {
     /// Requests for which it is `None` share one counter; [`ByKey`] has the other ways to treat
     /// them, and the name and dialect under which clients are told.
     ///
+    /// In axum `ConnectInfo` is there only if the router is served by
+    /// `into_make_service_with_connect_info::<SocketAddr>()`; without it the key below is `None` for
+    /// everybody, and they all share one counter.
+    ///
     /// ```
     /// use std::net::SocketAddr;
     /// use axum::extract::ConnectInfo;
@@ -101,12 +105,13 @@ impl RateLimitLayer {
         ByKey::new(limiter, key).layer()
     }
 
-    /// Charges the rules of `gate` that apply to a request, all or none.
+    /// Charges the rules of `gate` that apply to a request, all or none. Reading a policy from text,
+    /// as below, needs the feature `policy-files`.
     ///
     /// `peer` reads from its head who is at the other end of its connection; `[client_ip]` of the
     /// policy says whether that is the client, or a proxy whose header names it. Servers leave the
-    /// peer in the request's extensions: axum as `ConnectInfo<SocketAddr>`, tonic as
-    /// `TcpConnectInfo`. Requests for which it is `None` have no client address, and
+    /// peer in the request's extensions: axum as `ConnectInfo<SocketAddr>` (if
+    /// served by `into_make_service_with_connect_info`), tonic as `TcpConnectInfo`. Requests for which it is `None` have no client address, and
     /// `missing = …` of the rules says what becomes of them.
     ///
     /// ```

@@ -14,11 +14,12 @@ use crate::Clock;
 /// Limits each key to one quota. Clones share all counters.
 ///
 /// ```
+/// use std::time::Duration;
 /// use jeton::{Fit, Limiter};
 ///
 /// let limiter = Limiter::bucket("5/s", 20)?;
 /// match limiter.take("alice").fit {
-///     Fit::Denied { retry_after } => println!("wait {} us", retry_after.as_micros()),
+///     Fit::Denied { retry_after } => println!("wait {:?}", Duration::from(retry_after)),
 ///     _ => println!("go on"),
 /// }
 /// # Ok::<(), jeton::LimiterError>(())
@@ -158,7 +159,7 @@ impl Hasher for Collector {
 }
 
 /// Why a limiter cannot be made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum LimiterError {
     /// The text is not a rate.
@@ -176,6 +177,13 @@ impl fmt::Display for LimiterError {
             Self::Quota(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
         }
+    }
+}
+
+/// The text of [`Display`](fmt::Display): it is what `?` out of `main` prints.
+impl fmt::Debug for LimiterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -88,7 +88,7 @@ impl Limiter {
                     Fit::Impossible => return Err(NotReady::Never),
                     _ => return Ok(decision),
                 };
-                let wait = Duration::from_micros(retry_after.as_micros());
+                let wait = Duration::from(retry_after);
                 let wakes = Instant::now().checked_add(wait);
                 if deadline.is_some_and(|deadline| wakes.is_none_or(|wakes| wakes > deadline)) {
                     return Err(NotReady::TooLong { retry_after });

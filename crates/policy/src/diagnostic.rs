@@ -40,8 +40,9 @@ impl Severity {
 /// ```
 /// let fault = jeton_policy::parse_duration("60").unwrap_err();
 /// assert_eq!(fault.to_string(), "the duration \"60\" has no unit; write \"60s\"");
+/// assert_eq!(format!("{fault:?}"), fault.to_string());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The kind of finding.
     pub code: Code,
@@ -89,6 +90,13 @@ impl std::fmt::Display for Fault {
             write!(f, "; write {}", self.fix)?;
         }
         Ok(())
+    }
+}
+
+/// The text of [`Display`](std::fmt::Display): it is what `?` out of `main` prints.
+impl std::fmt::Debug for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

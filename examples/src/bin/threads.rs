@@ -7,7 +7,7 @@
 
 use std::error::Error;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jeton::{Fit, Limiter};
 
@@ -43,7 +43,7 @@ fn pace() -> Result<(), Box<dyn Error>> {
             let Fit::Denied { retry_after } = limiter.take("upstream").fit else {
                 break;
             };
-            thread::sleep(Duration::from_micros(retry_after.as_micros()));
+            thread::sleep(retry_after.into());
         }
     }
     let took = begun.elapsed();

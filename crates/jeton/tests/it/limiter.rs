@@ -85,3 +85,14 @@ fn clones_share_their_counters() {
     assert!(limiter.clone().take("k").fit.passes());
     assert!(!limiter.take("k").fit.passes());
 }
+
+#[test]
+fn out_of_main_an_error_prints_one_line() {
+    let error = Limiter::bucket("20 per minute", 5).unwrap_err();
+    let shown = format!("{error:?}");
+    assert_eq!(shown, error.to_string());
+    assert!(
+        shown.contains("20/min") && shown.lines().count() == 1,
+        "{shown}"
+    );
+}

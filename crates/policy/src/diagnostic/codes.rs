@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 /// The kind of a finding: `E…` refuses the policy, `W1…` warns of a policy, `W2…` warns while
 /// requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
     id: &'static str,
     meaning: &'static str,
@@ -51,6 +51,13 @@ impl Code {
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.id)
+    }
+}
+
+/// Its id, not its page: findings that hold a code are printed whole.
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id)
     }
 }
 
@@ -128,5 +135,10 @@ mod tests {
     #[test]
     fn codes_are_unique_and_in_order() {
         assert!(CODES.windows(2).all(|pair| pair[0].id < pair[1].id));
+    }
+
+    #[test]
+    fn a_code_shows_its_id_and_not_its_page() {
+        assert_eq!(format!("{:?}", code::RATE), "E012");
     }
 }

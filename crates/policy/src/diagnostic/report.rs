@@ -9,7 +9,7 @@ use super::{Diagnostic, Severity};
 /// All findings of one policy, in the order of the file.
 ///
 /// As text: every finding, then the totals, which stay in view when there are many.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
@@ -81,4 +81,36 @@ impl fmt::Display for Report {
     }
 }
 
+/// The text of [`Display`](fmt::Display), on lines of its own: it is what `?` out of `main` prints.
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
 impl std::error::Error for Report {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Flags;
+
+    #[test]
+    fn out_of_main_a_report_prints_its_text() {
+        let flags = Flags {
+            listen: "127.0.0.1:8080",
+            upstream: "http://127.0.0.1:3000",
+            limit: "20 per minute",
+            burst: None,
+            strict: false,
+            key: &[],
+        };
+        let report = crate::Policy::from_flags(&flags).unwrap_err();
+        let shown = format!("{report:?}");
+        assert_eq!(shown, format!("\n{report}"));
+        assert!(
+            shown.lines().count() < 12 && !shown.contains("# E012"),
+            "{shown}"
+        );
+    }
+}

@@ -206,7 +206,7 @@ fn command(name: &str) -> Result<String, String> {
 /// A duration as policies write it.
 fn duration(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|fault| fault.to_string())?;
-    Ok(Duration::from_micros(span.as_micros()))
+    Ok(span.into())
 }
 
 #[cfg(test)]
