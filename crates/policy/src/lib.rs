@@ -57,7 +57,7 @@ pub use flags::Flags;
 pub use key::KeyPart;
 pub use matching::Match;
 pub use pattern::Pattern;
-pub use raw::{NoReferences, Resolve, Unresolved};
+pub use raw::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
 pub use rule::{Allowance, Missing, Rule, Terms};
 pub use runtime::{OneAddress, RuntimeWarning};
 #[cfg(feature = "toml")]

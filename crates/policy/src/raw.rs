@@ -12,7 +12,7 @@ pub(crate) use context::Context;
 pub(crate) use later::{ALGORITHMS, API, Later, MATCH, MODES, RULE, SECTIONS, STORE, STORE_KINDS};
 pub(crate) use read::{Spotted, text, word, wrong_type};
 pub(crate) use reader::Section;
-pub use resolve::{NoReferences, Resolve, Unresolved};
+pub use resolve::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
 #[cfg(feature = "toml")]
 pub(crate) use toml::parse;
 

@@ -11,6 +11,10 @@ pub enum Unresolved {
     Absent,
     /// It is not text in UTF-8.
     NotText,
+    /// It is a folder, a pipe or a device: reading it might never end.
+    NotAFile,
+    /// It is longer than [`MAX_REFERENCE_BYTES`].
+    TooLong,
     /// Any other reason, in a few words that must not contain the value.
     Other(String),
 }
@@ -40,7 +44,8 @@ pub trait Resolve {
     /// [`Unresolved`] if there is none or it is not text.
     fn env(&self, name: &str) -> Result<String, Unresolved>;
 
-    /// The content of a file. One line end at its end is cut by the caller.
+    /// The content of a file. One line end at its end is cut by the caller. Read no more than
+    /// [`MAX_REFERENCE_BYTES`], and only what has an end.
     ///
     /// # Errors
     /// [`Unresolved`] if it cannot be read or is not text.
@@ -61,8 +66,8 @@ impl Resolve for NoReferences {
     }
 }
 
-/// A longer value is not one that somebody typed.
-const LONGEST: usize = 64 * 1024;
+/// The most bytes of a value that stands elsewhere: a longer one is not one that somebody typed.
+pub const MAX_REFERENCE_BYTES: usize = 64 * 1024;
 
 /// The value behind a reference.
 pub(super) fn resolve(resolver: &dyn Resolve, origin: Origin) -> Result<Setting<String>, Fault> {
@@ -72,22 +77,29 @@ pub(super) fn resolve(resolver: &dyn Resolve, origin: Origin) -> Result<Setting<
         Origin::Literal => ("text", &String::new(), Ok(String::new())),
     };
     let fault = |why: &str| Fault::new(code::REFERENCE, format!("the {kind} {name:?} {why}"));
+    let too_long = || fault("is longer than 64 KiB").fix("a value that somebody typed");
+    let is_file = matches!(origin, Origin::File(_));
     let mut text = result.map_err(|why| match why {
+        Unresolved::Absent if is_file => {
+            fault("does not exist").fix("create it; relative paths begin beside the policy")
+        }
         Unresolved::Absent => fault("does not exist").fix("set it before starting"),
-        Unresolved::NotText => fault("is not text in UTF-8").fix("text"),
+        Unresolved::NotText => fault("is not text in UTF-8").fix("a value in UTF-8"),
+        Unresolved::NotAFile => {
+            fault("is a folder, a pipe or a device").fix("the path of a regular file")
+        }
+        Unresolved::TooLong => too_long(),
         Unresolved::Other(why) => {
             fault(&format!("cannot be read: {why}")).fix("let this process read it")
         }
     })?;
-    if matches!(origin, Origin::File(_)) && text.ends_with('\n') {
+    if is_file && text.ends_with('\n') {
         text.pop();
         text.truncate(text.trim_end_matches('\r').len());
     }
     match text.len() {
         0 => Err(fault("is empty").fix("give it a value")),
-        len if len > LONGEST => {
-            Err(fault("is longer than 64 KiB").fix("a value that somebody typed"))
-        }
+        len if len > MAX_REFERENCE_BYTES => Err(too_long()),
         _ => Ok(Setting::new(text, origin)),
     }
 }

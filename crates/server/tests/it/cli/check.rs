@@ -235,3 +235,74 @@ fn secrets_are_read_and_never_shown() {
         assert!(!all.contains("hunter2"), "{all}");
     }
 }
+
+#[test]
+fn references_are_read_within_bounds_and_from_regular_files_only() {
+    let folder = Folder::new();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    folder.file("long", &vec![b'x'; 64 * 1024 + 3]);
+    folder.file("blob", b"http://\xff\n");
+    for (path, what, fix) in [
+        (
+            "/dev/zero",
+            "is a folder, a pipe or a device",
+            "the path of a regular file",
+        ),
+        (
+            "pipe",
+            "is a folder, a pipe or a device",
+            "the path of a regular file",
+        ),
+        (
+            ".",
+            "is a folder, a pipe or a device",
+            "the path of a regular file",
+        ),
+        (
+            "long",
+            "is longer than 64 KiB",
+            "a value that somebody typed",
+        ),
+        ("blob", "is not text in UTF-8", "a value in UTF-8"),
+        ("/nope", "does not exist", "create it"),
+    ] {
+        let policy =
+            format!("[proxy]\nlisten = \"127.0.0.1:0\"\nupstream = {{ file = \"{path}\" }}\n");
+        folder.file("jeton.toml", policy.as_bytes());
+        let output = jeton_in(folder.path(), &["check"], "");
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        let text = stdout(&output);
+        let said = format!("error[E008]: the file \"{path}\" {what}\n --> jeton.toml:3:12");
+        assert!(text.contains(&said), "{path}: {text}");
+        assert!(text.contains(&format!("= fix:  {fix}")), "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_policy_is_refused_with_its_place_and_its_fix() {
+    let folder = Folder::new();
+    folder.file("latin", b"[lists]\nblock = []\n# caf\xe9\n");
+    folder.file("long", &vec![b'#'; (4 << 20) + 1]);
+    for (path, said) in [
+        (
+            "latin",
+            "latin:3:6: this is not text in UTF-8; save the file as UTF-8",
+        ),
+        (
+            "long",
+            "long is larger than 4 MiB, so it is no policy; name the policy with --config FILE",
+        ),
+        ("/dev/zero", "/dev/zero is larger than 4 MiB"),
+        (".", ". is a folder; name the file in it"),
+    ] {
+        let output = jeton_in(folder.path(), &["check", "--config", path], "");
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        assert!(
+            stderr(&output).contains(said),
+            "{path}: {}",
+            stderr(&output)
+        );
+    }
+}
