@@ -100,6 +100,8 @@ async fn connection<S>(
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    // Who has asked and closed its sending side is still owed the answer to what it was charged.
+    http.half_close(true);
     let service = TowerToHyperService::new(router);
     let serving = http.serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);

@@ -12,11 +12,12 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::admission::Admission;
+use super::departure::ClientSocket;
 use super::download::Download;
 use super::handle::Visit;
 use super::io::{ClientIo, Drain};
@@ -73,7 +74,7 @@ pub(super) async fn serve<A: Admission, S>(
     drain: Drain,
     stop: &Stop,
 ) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: ClientSocket,
 {
     let pulse = Arc::clone(&visit.pulse);
     let io = TokioIo::new(ClientIo::new(stream, Arc::clone(&pulse), drain));

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use super::departure::{ClientSocket, Departure};
 use super::head_scan::HeadScan;
 use super::pulse::Pulse;
 
@@ -24,6 +25,7 @@ pub(super) struct ClientIo<S> {
     scan: HeadScan,
     closing: Closing,
     drain: Drain,
+    departure: Departure,
 }
 
 /// Bounds for reading what nobody wants.
@@ -50,6 +52,7 @@ impl<S> ClientIo<S> {
             scan: HeadScan::default(),
             closing: Closing::Open,
             drain,
+            departure: Departure::default(),
         }
     }
 
@@ -61,7 +64,7 @@ impl<S> ClientIo<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for ClientIo<S> {
+impl<S: ClientSocket> AsyncRead for ClientIo<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -79,7 +82,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientIo<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<S> {
+impl<S: ClientSocket> AsyncWrite for ClientIo<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -104,8 +107,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<S> {
         self.stream.is_write_vectored()
     }
 
+    /// hyper flushes at the end of each round, and reads nothing while a response is due: this is
+    /// where a client that is gone is noticed meanwhile.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let this = &mut *self;
+        if let Closing::Open = this.closing
+            && !this.pulse.expects_head()
+            && this.departure.poll(&this.stream, cx).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        Pin::new(&mut this.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

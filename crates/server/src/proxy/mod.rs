@@ -8,6 +8,11 @@
 //!   and the connection closed ([RFC 9112, section 6.3]).
 //! - **Never worse than no proxy.** A stale upstream connection is replaced and an unsent request
 //!   sent again; a body is never sent twice. An upstream that fails is 502 or 504, and says why.
+//! - **An answer for all that was asked.** A client may close its sending side once it has asked
+//!   (a half-close): it gets every answer that is due, and only then is the connection closed. One
+//!   that is gone altogether looks the same until something is written to it, over TCP: its
+//!   exchange ends at the next write, within the bounds of any other, and an event stream with its
+//!   next event. One that resets, or whose Unix socket is closed, frees the upstream at once.
 //! - **A refusal arrives.** A refused upload is read within bounds, so that its client sees the
 //!   answer instead of a reset.
 //!
@@ -39,6 +44,7 @@
 
 mod admission;
 mod connection;
+mod departure;
 mod download;
 mod exchange;
 mod failure;

@@ -10,13 +10,13 @@ use bytes::Bytes;
 use http::HeaderValue;
 use hyper::server::conn::http1;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{interval, sleep, timeout};
 
 use super::admission::{Admission, Peer};
 use super::connection::{self, Stop};
+use super::departure::ClientSocket;
 use super::failure::Complaints;
 use super::forwarded::Forwarding;
 use super::handle::{Engine, Visit};
@@ -115,6 +115,8 @@ impl<A: Admission> Server<A> {
         } = settings;
         let mut http = http1::Builder::new();
         http.header_read_timeout(None);
+        // A client that has said all it will is still owed its answer; see `departure`.
+        http.half_close(true);
         http.max_header_size(limits.head_bytes.max(1 << 10));
         http.max_buf_size(buffer_bytes(limits.head_bytes));
         if let Some(fields) = unusual_fields(limits.head_fields) {
@@ -150,7 +152,7 @@ impl<A: Admission> Server<A> {
 
     fn spawn<S>(self: &Arc<Self>, stream: S, peer: Peer, room: OwnedSemaphorePermit)
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: ClientSocket,
     {
         let server = Arc::clone(self);
         tokio::spawn(async move {

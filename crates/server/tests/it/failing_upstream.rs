@@ -1,7 +1,5 @@
 //! An upstream that is down, resets, breaks off or talks nonsense.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +7,7 @@ use crate::support::nginx::Nginx;
 use crate::support::proxy::Proxy;
 use crate::support::raw::{Raw, Reply, exchange};
 use crate::support::upstream::Upstream;
-use crate::support::{Folder, eventually, noise, run};
+use crate::support::{Folder, noise, run};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -199,51 +197,6 @@ fn an_upstream_that_answers_and_resets_an_upload_is_heard() {
         let reply = client.read_response();
         assert_eq!((reply.status(), reply.body()), (403, "no\n"));
     }
-}
-
-#[test]
-fn a_client_that_leaves_takes_its_request_with_it() {
-    for body in ["", "x"] {
-        let is_left = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_left);
-        let upstream = Upstream::start(move |accepted| {
-            accepted.read_request();
-            seen.store(accepted.is_left(), Ordering::SeqCst);
-        });
-        let proxy = Proxy::start(&upstream.url());
-        let mut client = Raw::connect(proxy.address());
-        let repeated = body.repeat(200_000);
-        let length = repeated.len();
-        client.send(&format!(
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{repeated}"
-        ));
-        eventually("the upstream has the request", || {
-            !upstream.heads().is_empty()
-        });
-        thread::sleep(Duration::from_millis(50));
-        assert!(!is_left.load(Ordering::SeqCst));
-        drop(client);
-        eventually("the upstream's connection is closed", || {
-            is_left.load(Ordering::SeqCst)
-        });
-    }
-}
-
-#[test]
-fn a_client_that_leaves_amid_its_upload_takes_its_request_with_it() {
-    let is_left = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&is_left);
-    let upstream = Upstream::start(move |accepted| {
-        seen.store(accepted.read_request().is_none(), Ordering::SeqCst);
-    });
-    let proxy = Proxy::start(&upstream.url());
-    let mut client = Raw::connect(proxy.address());
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx");
-    eventually("the upstream has the head", || !upstream.heads().is_empty());
-    drop(client);
-    eventually("the upstream sees a broken request", || {
-        is_left.load(Ordering::SeqCst)
-    });
 }
 
 #[test]
