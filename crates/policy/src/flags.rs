@@ -61,6 +61,15 @@ impl Policy {
         let mut report = Report::default();
         let listen = flag(&mut report, "--listen", flags.listen, parse_listen);
         let upstream = flag(&mut report, "--upstream", flags.upstream, parse_upstream);
+        if let (Some(listen), Some(upstream)) = (&listen, &upstream) {
+            flag(&mut report, "--upstream", flags.upstream, |_| {
+                if listen.serves(upstream) {
+                    Err(itself())
+                } else {
+                    Ok(())
+                }
+            });
+        }
         let parts: &[&str] = if flags.key.is_empty() {
             &["client-ip"]
         } else {
@@ -109,6 +118,11 @@ fn flag<T>(
     value
 }
 
+fn itself() -> Fault {
+    let what = "the upstream is this proxy itself, so requests would go round in a ring";
+    Fault::new(code::UPSTREAM, what).fix("the service behind, or another --listen")
+}
+
 fn burst_fits(flags: &Flags<'_>) -> Result<(), Fault> {
     match flags.burst {
         Some(0) => Err(
@@ -126,7 +140,7 @@ fn burst_fits(flags: &Flags<'_>) -> Result<(), Fault> {
 
 fn terms(flags: &Flags<'_>, text: &str) -> Result<Terms, Fault> {
     let pace = parse_rate(text).map_err(|fault| match fault.code {
-        code::ZERO => fault.fix("--limit 1/min, or more; without a proxy nothing is limited"),
+        code::ZERO => fault.fix("--limit 1/min, or more"),
         _ => fault,
     })?;
     let terms = if flags.strict {
@@ -176,6 +190,10 @@ fn rule(key: Vec<KeyPart>, terms: Terms) -> Rule {
         matches: Match::default(),
         key,
         missing: Missing::default(),
+        algorithm: Some(match terms {
+            Terms::SlidingLog { .. } => "sliding-log",
+            _ => "token-bucket",
+        }),
         allowance: Allowance::Quota(terms),
         mode: Mode::Enforce,
         replaces: Vec::new(),

@@ -1,9 +1,9 @@
 //! From text to policy: raw, checked, compiled.
 
 use crate::compiled::{Loaded, Policy};
-use crate::diagnostic::{Report, code};
-use crate::raw::{Context, Resolve};
-use crate::source::Source;
+use crate::diagnostic::{Fault, Report, code};
+use crate::raw::{Context, Resolve, Table, Value};
+use crate::source::{Mark, Source};
 
 impl Policy {
     /// Reads a policy file. `references` answers `{ env = … }` and `{ file = … }`.
@@ -37,6 +37,14 @@ impl Policy {
                 code == code::SYNTAX || (code != code::MISSING && !broken.contains(&line))
             });
         }
+        if let Some(mark) = single_rule(source, &table) {
+            // Every line from there on is read as the same rule again.
+            let first = source.place(mark).line;
+            cx.findings.retain(|_, line| line < first);
+            let fault = Fault::new(code::TYPE, "`[rule]` can stand only once")
+                .fix("[[rule]] before each rule");
+            let _: Option<()> = cx.error(mark, fault);
+        }
         let report = cx.findings.into_report();
         match meaning {
             Some((settings, rules)) => Ok(Loaded {
@@ -46,4 +54,20 @@ impl Policy {
             None => Err(report),
         }
     }
+}
+
+/// The first `[rule]`, which should have been `[[rule]]`.
+fn single_rule(source: &Source, table: &Table) -> Option<Mark> {
+    let Value::Table(_) = table.get("rule")?.value else {
+        return None;
+    };
+    let text = source.text();
+    let mut lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    let (start, line) = lines.find(|(_, line)| line.trim_start().starts_with("[rule]"))?;
+    let start = start + line.len() - line.trim_start().len();
+    Some(Mark::from(start..start + "[rule]".len()))
 }

@@ -48,6 +48,11 @@ impl Pattern {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let fault = |what: &str| Fault::new(code::PATH, format!("the path {text:?} {what}"));
         let inner = text.strip_prefix('/').ok_or_else(|| {
+            let plain = text.trim_start_matches(['^', '/']).trim_end_matches('$');
+            if plain.len() < text.len() {
+                let fix = format!("{:?}", format!("/{plain}"));
+                return fault("is a regular expression, and patterns are none").fix(fix);
+            }
             fault("does not begin with a slash").fix(format!("{:?}", format!("/{text}")))
         })?;
         let mut pattern = Self {

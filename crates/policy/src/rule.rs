@@ -20,6 +20,9 @@ pub struct Rule {
     pub missing: Missing,
     /// What it allows.
     pub allowance: Allowance,
+    /// The word for its algorithm as the policy has it (`gcra` and `token-bucket` are two for one);
+    /// none if the allowance is a word.
+    pub algorithm: Option<&'static str>,
     /// Whether it has a vote.
     pub mode: Mode,
     /// Names of rules that do not apply when this one matches. A rule that denies by word is not

@@ -212,13 +212,21 @@ fn unreadable(text: &str) -> Fault {
     );
     let (address, bits) = text.split_once('/').unwrap_or((text, ""));
     match (address.parse::<IpAddr>(), bits) {
-        (Ok(IpAddr::V4(_)), bits) if !bits.is_empty() => fault
+        (Ok(address @ IpAddr::V4(_)), bits) if !bits.is_empty() => fault
             .label("a prefix of IPv4 has 0 to 32 bits")
-            .fix(format!("\"{address}/24\"")),
-        (Ok(IpAddr::V6(_)), bits) if !bits.is_empty() => fault
+            .fix(meant(address, 24)),
+        (Ok(address @ IpAddr::V6(_)), bits) if !bits.is_empty() => fault
             .label("a prefix of IPv6 has 0 to 128 bits")
-            .fix(format!("\"{address}/64\"")),
+            .fix(meant(address, 64)),
         _ => fault.fix("such as \"192.0.2.7\", \"10.0.0.0/8\", \"2001:db8::/32\""),
+    }
+}
+
+/// The usual prefix, if the address is one; else the address alone.
+fn meant(address: IpAddr, bits: u8) -> String {
+    match IpNet::new(address, bits) {
+        Ok(network) if network.trunc() == network => format!("\"{network}\""),
+        _ => format!("\"{address}\""),
     }
 }
 
@@ -235,6 +243,8 @@ mod tests {
         for (text, fix) in [
             ("10.0.0.1/8", "\"10.0.0.0/8\""),
             ("10.0.0.0/33", "\"10.0.0.0/24\""),
+            ("127.0.0.1/33", "\"127.0.0.1\""),
+            ("::1/200", "\"::1\""),
             ("2001:db8::/129", "\"2001:db8::/64\""),
             (
                 "10.0.0",

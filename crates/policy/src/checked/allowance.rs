@@ -28,6 +28,14 @@ const ALGORITHMS: [(&str, Algorithm); 5] = [
 
 pub(super) const ALGORITHM_WORDS: &[&str] = &names(&ALGORITHMS);
 
+/// The word that the rule has for its algorithm.
+pub(super) fn algorithm_word(section: &Section<'_>) -> Option<&'static str> {
+    let Value::Text(text) = &section.item("algorithm")?.value else {
+        return None;
+    };
+    ALGORITHM_WORDS.iter().copied().find(|word| word == text)
+}
+
 /// The algorithms that are buckets, and those that are windows.
 pub(crate) fn algorithm_words() -> (Vec<&'static str>, Vec<&'static str>) {
     let bucket = |word: &&(&str, Algorithm)| word.1 == Algorithm::Bucket;

@@ -50,6 +50,11 @@ pub(crate) fn parse_upstream(text: &str) -> Result<Upstream, Fault> {
                 .label("not https://")
                 .fix("\"http://…\", with a TLS proxy in between if it must be encrypted"));
         }
+        if text.starts_with("unix:") {
+            return Err(
+                fault("is a Unix socket, and those are not supported").fix("\"http://HOST:PORT\"")
+            );
+        }
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         let fix = format!("\"http://{rest}\"");
         return Err(fault(&format!("{text:?} does not begin with http://")).fix(fix));
@@ -152,9 +157,41 @@ mod tests {
     }
 
     #[test]
+    fn an_upstream_may_be_the_listener_itself() {
+        for (listen, upstream, itself) in [
+            ("127.0.0.1:80", "http://127.0.0.1", true),
+            ("127.0.0.1:80", "http://LocalHost.", true),
+            ("127.0.0.1:80", "http://0.0.0.0", true),
+            ("127.0.0.1:80", "http://127.0.0.2", false),
+            ("127.0.0.1:80", "http://[::ffff:127.0.0.1]", true),
+            ("127.0.0.1:80", "http://[::1]", false),
+            ("127.0.0.1:80", "http://127.0.0.1:81", false),
+            ("0.0.0.0:80", "http://localhost", true),
+            ("0.0.0.0:80", "http://127.0.0.9", true),
+            ("0.0.0.0:80", "http://[::1]", false),
+            ("0.0.0.0:80", "http://192.0.2.1", false),
+            ("[::]:80", "http://127.0.0.1", true),
+            ("[::]:80", "http://[::1]", true),
+            ("[::1]:80", "http://localhost", true),
+            ("192.0.2.1:80", "http://192.0.2.1", true),
+            ("192.0.2.1:80", "http://localhost", false),
+            ("192.0.2.1:80", "http://service", false),
+            ("127.0.0.1:0", "http://127.0.0.1", false),
+            ("unix:/run/a", "http://127.0.0.1", false),
+        ] {
+            let (here, there) = (
+                parse_listen(listen).unwrap(),
+                parse_upstream(upstream).unwrap(),
+            );
+            assert_eq!(here.serves(&there), itself, "{listen} {upstream}");
+        }
+    }
+
+    #[test]
     fn a_slip_of_an_upstream_names_its_fix() {
         for (text, fix) in [
             ("127.0.0.1:3000", "\"http://127.0.0.1:3000\""),
+            ("unix:/run/x.sock", "\"http://HOST:PORT\""),
             ("http://a:3000/api", "\"http://a:3000\""),
             ("http://", "\"http://127.0.0.1:3000\""),
             ("http://a:0", "a port from 1 to 65535"),

@@ -133,6 +133,7 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
         key: key?,
         missing,
         allowance: allowance?,
+        algorithm: allowance::algorithm_word(&section),
         mode,
         replaces,
         secret_key,

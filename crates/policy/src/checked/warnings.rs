@@ -29,7 +29,8 @@ pub(super) fn warn(
 ) {
     let no_rules = !root.has("rule") || root.has_empty_list("rule");
     let door = root.item("proxy").or_else(|| root.item("api"));
-    if let (true, Some(item)) = (no_rules, door) {
+    // Where something could not be read, that may have been the rules.
+    if let (true, false, Some(item)) = (no_rules, cx.findings.has_errors(), door) {
         let fault = Fault::new(code::NO_RULES, "there is no rule, so nothing is limited")
             .fix("[[rule]] with name, key, algorithm and a limit");
         cx.findings.warning(item.mark, fault);

@@ -92,7 +92,6 @@ impl std::error::Error for Report {}
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Flags;
 
     #[test]

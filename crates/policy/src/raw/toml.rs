@@ -12,12 +12,19 @@ pub(crate) fn parse(text: &str, findings: &mut Findings<'_>) -> Table {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let mark = error.span().map_or_else(Mark::default, Mark::from);
-        let _: Option<()> = findings.error(mark, syntax(error.message()));
+        let curls = text
+            .get(mark.start..mark.end)
+            .is_some_and(|text| text.contains(['“', '”', '„', '‘', '’']));
+        let _: Option<()> = findings.error(mark, syntax(error.message(), curls));
     }
     convert_table(table.into_inner())
 }
 
-fn syntax(message: &str) -> Fault {
+fn syntax(message: &str, quoted_by_curls: bool) -> Fault {
+    if quoted_by_curls {
+        return Fault::new(code::SYNTAX, "this is not TOML: these quotes are curly")
+            .fix("straight quotes: \"…\"");
+    }
     let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
     let fault = Fault::new(code::SYNTAX, format!("this is not TOML: {what}"));
     match expected {

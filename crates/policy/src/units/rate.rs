@@ -86,15 +86,16 @@ pub fn parse_rate(text: &str) -> Result<Pace, Fault> {
     let per = per.ok_or_else(|| unreadable(text))?;
     let span = match period(per).map(Span::from_micros) {
         Some(Ok(span)) => span,
-        _ => parse_duration(per).map_err(|fault| bad_period(digits, per, fault))?,
+        _ if digits.bytes().all(|digit| digit == b'0') => return Err(no_units()),
+        _ => parse_duration(per).map_err(|fault| bad_period(digits, per, &fault))?,
     };
     match digits.parse::<u64>() {
-        Ok(0) => Err(zero("a rate of 0").fix(WORDS_WITHOUT_RATE)),
+        Ok(0) => Err(no_units()),
         Ok(units) => Ok(Pace { units, per: span }),
         Err(_) => Err(
             Fault::new(code::RATE, format!("the rate {text:?} is too large"))
                 .label("more than 64 bits")
-                .fix("\"1000000/s\", or less"),
+                .fix("\"1000000/s\""),
         ),
     }
 }
@@ -109,49 +110,91 @@ pub(crate) fn zero(what: &str) -> Fault {
     .fix("limit = \"unlimited\" or limit = \"deny\"")
 }
 
-const WORDS_WITHOUT_RATE: &str = "limit = \"unlimited\" or limit = \"deny\", without rate";
+fn no_units() -> Fault {
+    zero("a rate of 0").fix("limit = \"unlimited\" or limit = \"deny\", without rate")
+}
 
-fn bad_period(digits: &str, per: &str, fault: Fault) -> Fault {
+fn bad_period(digits: &str, per: &str, fault: &Fault) -> Fault {
     if fault.code == code::ZERO {
-        return fault;
+        return Fault::new(
+            code::ZERO,
+            format!("the rate \"{digits}/{per}\" is per no time"),
+        )
+        .label("per what?")
+        .fix(written(digits, "s").unwrap_or_else(|| EXAMPLES.to_owned()));
     }
     let what = format!("the rate \"{digits}/{per}\" is per something that is not a duration");
     let fault = Fault::new(code::RATE, what).label("per what?");
-    match meant(per) {
-        Some(unit) => fault.fix(format!("\"{digits}/{unit}\"")),
+    match meant(per).and_then(|unit| written(digits, unit)) {
+        Some(rate) => fault.fix(rate),
         None => fault.fix(format!(
             "such as \"{digits}/s\", \"{digits}/min\", \"{digits}/30s\""
         )),
     }
 }
 
+/// A rate in quotes, if it is one.
+fn written(digits: &str, unit: &str) -> Option<String> {
+    let rate = format!("{digits}/{unit}");
+    (!digits.is_empty() && parse_rate(&rate).is_ok()).then(|| format!("{rate:?}"))
+}
+
+const EXAMPLES: &str = "such as \"100/s\", \"700/min\", \"1/1500ms\"";
+
+/// What a decimal fraction per something is in whole units per more: `0.5/s` is `1/2s`.
+fn whole_units(text: &str) -> Option<Pace> {
+    let (number, per) = text.split_once('/')?;
+    let (whole, part) = number.split_once('.')?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if part.is_empty() || part.len() > 9 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let units: u64 = format!("{whole}{part}").parse().ok()?;
+    let scale = 10_u64.pow(u32::try_from(part.len()).ok()?);
+    let Pace { per, .. } = parse_rate(&format!("1/{per}")).ok()?;
+    let common = common_divisor(units, scale);
+    let us = per.as_micros().checked_mul(scale / common)?;
+    let units = units / common;
+    (units > 0).then_some(Pace {
+        units,
+        per: Span::from_micros(us).ok()?,
+    })
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 fn unreadable(text: &str) -> Fault {
     let fault = |what: &str| Fault::new(code::RATE, format!("the rate {text:?} {what}"));
     let (digits, rest) = split(text.trim());
     if !digits.is_empty() && rest.is_empty() {
+        if digits.bytes().all(|digit| digit == b'0') {
+            return no_units();
+        }
         return fault("needs a unit")
             .label(format!("{digits} per what?"))
-            .fix(format!("\"{digits}/s\""));
+            .fix(written(digits, "s").unwrap_or_else(|| EXAMPLES.to_owned()));
     }
     if text.starts_with('-') {
         return fault("is negative").fix("such as \"100/s\"");
     }
     if rest.starts_with(['.', 'e', 'E']) {
-        return fault("is not a whole number of units")
-            .label("whole units, per any duration")
-            .fix("such as \"3/2s\" for one and a half per second");
+        let fault = fault("is not a whole number of units").label("whole units, per any duration");
+        return match whole_units(text.trim()) {
+            Some(pace) => fault.fix(format!("\"{pace}\"")),
+            None => fault.fix("such as \"3/2s\" for one and a half per second"),
+        };
     }
     let per = rest
         .trim_start()
         .trim_start_matches("per ")
         .trim_start_matches(['/', 'r', 'p', ' ']);
-    match meant(per) {
-        Some(unit) if !digits.is_empty() => {
-            fault("cannot be read").fix(format!("\"{digits}/{unit}\""))
-        }
-        _ => fault("cannot be read")
+    match meant(per).and_then(|unit| written(digits, unit)) {
+        Some(rate) => fault("cannot be read").fix(rate),
+        None => fault("cannot be read")
             .label("units, a slash, a unit of time or a duration")
-            .fix("such as \"100/s\", \"700/min\", \"1/1500ms\""),
+            .fix(EXAMPLES),
     }
 }
 
@@ -188,6 +231,16 @@ mod tests {
             ("20/Minute", "\"20/min\""),
             ("20 per minute", "\"20/min\""),
             ("20r/s", "\"20/s\""),
+            ("0.5/s", "\"1/2s\""),
+            ("1.5/s", "\"3/2s\""),
+            ("2.50/min", "\"5/2min\""),
+            ("0.0/s", "such as \"3/2s\" for one and a half per second"),
+            ("1e3/s", "such as \"3/2s\" for one and a half per second"),
+            (
+                "1.5/fortnight",
+                "such as \"3/2s\" for one and a half per second",
+            ),
+            ("5/0s", "\"5/s\""),
             ("20/fortnight", "such as \"20/s\", \"20/min\", \"20/30s\""),
         ] {
             assert_eq!(parse_rate(text).unwrap_err().fix, fix, "{text}");
@@ -211,7 +264,9 @@ mod tests {
         let fault = parse_rate("0/s").unwrap_err();
         assert_eq!(fault.code, code::ZERO);
         assert!(fault.fix.contains("unlimited") && fault.fix.contains("deny"));
-        assert_eq!(parse_rate("1/0s").unwrap_err().code, code::ZERO);
+        for text in ["0", "0/0s", "00/x", "1/0s"] {
+            assert_eq!(parse_rate(text).unwrap_err().code, code::ZERO, "{text}");
+        }
     }
 
     proptest! {
@@ -230,6 +285,18 @@ mod tests {
         ) {
             if let Ok(pace) = parse_rate(&text) {
                 prop_assert_eq!(parse_rate(&pace.to_string()).unwrap(), pace);
+            }
+        }
+
+        #[test]
+        fn a_fix_that_is_a_rate_can_be_read(
+            text in "[0-9]{0,21}(/| per |/0|r|\\.5/)?[0-9]{0,3}(s|sec|Minute|day|x|5d)?",
+        ) {
+            if let Err(fault) = parse_rate(&text) {
+                let literal = fault.fix.strip_prefix('"').and_then(|fix| fix.strip_suffix('"'));
+                if let Some(rate) = literal {
+                    prop_assert!(parse_rate(rate).is_ok(), "{text}: {}", fault.fix);
+                }
             }
         }
 

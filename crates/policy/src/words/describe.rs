@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::worst_case;
 use crate::key::KeyPart;
 use crate::matching::Match;
-use crate::rule::{Allowance, Rule, Terms};
+use crate::rule::{Allowance, Missing, Rule, Terms};
 use crate::units::{Pace, grouped, in_words, short};
 
 /// A rule in words, with its worst case for one key.
@@ -21,6 +21,9 @@ pub struct RuleWords {
     pub meaning: String,
     /// Which requests it speaks of: `POST /login`; empty if of all.
     pub scope: String,
+    /// What a request gets that lacks a part of the key: `requests without it: one counter
+    /// together`; empty if every request of the rule has it.
+    pub missing: String,
     /// The promise in one sentence: `at most 34 in any 30 s`; empty for a rule that is a word.
     pub at_most: String,
     /// How units come back to a bucket: `one per 600 ms`; empty for everything else.
@@ -31,6 +34,9 @@ pub struct RuleWords {
     pub any_minute: Option<u64>,
     /// `true` if the rule has no vote.
     pub shadow: bool,
+    /// `true` if the promise is about a second or a minute, which have columns of their own.
+    #[serde(skip)]
+    pub(super) in_columns: bool,
 }
 
 impl RuleWords {
@@ -67,11 +73,13 @@ impl RuleWords {
             name: rule.name.clone(),
             meaning: meaning(rule),
             scope: scope(&rule.matches),
+            missing: missing(rule),
             at_most: terms.map(at_most).unwrap_or_default(),
             interval: terms.map(interval).unwrap_or_default(),
             any_second: any(second),
             any_minute: any(minute),
             shadow: rule.mode == Mode::Shadow,
+            in_columns: terms.is_some_and(|terms| [second, minute].contains(&own_span(terms))),
         }
     }
 }
@@ -82,7 +90,7 @@ impl fmt::Display for RuleWords {
         if !self.scope.is_empty() {
             write!(f, ", for {}", self.scope)?;
         }
-        for promise in [&self.at_most, &self.interval] {
+        for promise in [&self.missing, &self.at_most, &self.interval] {
             if !promise.is_empty() {
                 write!(f, "; {promise}")?;
             }
@@ -118,11 +126,7 @@ fn meaning(rule: &Rule) -> String {
             window,
             anchor: Anchor::Epoch,
         }) => {
-            format!(
-                "{} per {} of the clock {whose}",
-                grouped(*limit),
-                in_words(*window)
-            )
+            format!("{} per {} {whose}", grouped(*limit), clock(*window))
         }
         Allowance::Quota(Terms::FixedWindow {
             limit,
@@ -135,6 +139,53 @@ fn meaning(rule: &Rule) -> String {
                 in_words(*window)
             )
         }
+    }
+}
+
+/// A window that begins with the clock: a calendar has words for some.
+fn clock(window: Span) -> String {
+    match window.as_micros() {
+        1_000_000 => "clock second".to_owned(),
+        60_000_000 => "clock minute".to_owned(),
+        3_600_000_000 => "clock hour".to_owned(),
+        86_400_000_000 => "UTC day".to_owned(),
+        _ => format!("{} of the clock", in_words(window)),
+    }
+}
+
+/// Parts that a request may lack though the rule speaks of it. Whether a client has an address is
+/// up to the door, not to the client.
+fn missing(rule: &Rule) -> String {
+    let sent = |part: &&KeyPart| {
+        matches!(
+            part,
+            KeyPart::Header(_) | KeyPart::Cookie(_) | KeyPart::Query(_) | KeyPart::Descriptor(_)
+        )
+    };
+    let Match { with, headers, .. } = &rule.matches;
+    let certain = |part: &&KeyPart| {
+        let by_value =
+            |(name, _): &(String, _)| matches!(part, KeyPart::Header(own) if own == name);
+        with.contains(part) || headers.iter().any(by_value)
+    };
+    let parts = rule.key.iter().filter(sent);
+    let lacking = parts.filter(|part| !certain(part)).count();
+    let is_quota = matches!(rule.allowance, Allowance::Quota(_));
+    let what = match rule.missing {
+        Missing::Share if is_quota => "one counter together",
+        Missing::Share => return String::new(),
+        Missing::Skip => "skipped by this rule",
+        Missing::Deny => "403",
+    };
+    match lacking {
+        0 => String::new(),
+        _ if rule.key.len() == 1 => format!("requests without it: {what}"),
+        1 => {
+            let part = rule.key.iter().filter(sent).find(|part| !certain(part));
+            let part = part.map(self::part).unwrap_or_default();
+            format!("requests without {part}: {what}")
+        }
+        _ => format!("requests without one of them: {what}"),
     }
 }
 
@@ -190,13 +241,17 @@ fn scope(matches: &Match) -> String {
 }
 
 /// The span in which a rule's worst case is told: its own.
-fn at_most(terms: &Terms) -> String {
-    let span = match terms {
+const fn own_span(terms: &Terms) -> Span {
+    match terms {
         Terms::Bucket { pace, .. } => pace.per,
         Terms::FixedWindow { window, .. }
         | Terms::SlidingLog { window, .. }
         | Terms::SlidingCounter { window, .. } => *window,
-    };
+    }
+}
+
+fn at_most(terms: &Terms) -> String {
+    let span = own_span(terms);
     format!(
         "at most {} in any {}",
         grouped(worst_case(terms, span)),
@@ -262,7 +317,7 @@ mod tests {
         let all = words(&format!("{key}\nalgorithm = \"fixed-window\"\n{window}"));
         assert_eq!(
             all.meaning,
-            "100 per 1 min of the clock per x-api-key header and path"
+            "100 per clock minute per x-api-key header and path"
         );
         assert_eq!(all.at_most, "at most 200 in any 1 min");
         let all = words(&format!("{key}\nalgorithm = \"sliding-counter\"\n{window}"));
@@ -270,6 +325,39 @@ mod tests {
         let first = "algorithm = \"fixed-window\"\nanchor = \"first-request\"";
         let all = words(&format!("{key}\n{first}\n{window}"));
         assert_eq!(all.at_most, "at most 199 in any 1 min");
+    }
+
+    #[test]
+    fn requests_without_the_key_are_told() {
+        let quota = "algorithm = \"gcra\"\nrate = \"5/s\"";
+        let told = |settings: &str| words(&format!("{settings}\n{quota}")).missing;
+        let key = "key = \"header:x-api-key\"";
+        assert_eq!(told(key), "requests without it: one counter together");
+        assert_eq!(
+            told(&format!("{key}\nmissing = \"skip\"")),
+            "requests without it: skipped by this rule"
+        );
+        assert_eq!(
+            told(&format!("{key}\nmissing = \"deny\"")),
+            "requests without it: 403"
+        );
+        assert_eq!(
+            told("key = [\"header:x-api-key\", \"query:q\"]"),
+            "requests without one of them: one counter together"
+        );
+        assert_eq!(
+            told("key = [\"client-ip\", \"query:q\"]"),
+            "requests without q parameter: one counter together"
+        );
+        for certain in [
+            "key = \"client-ip\"",
+            "key = [\"host\", \"path\"]",
+            "key = \"global\"",
+            "key = \"header:x-a\"\nmatch = { with = \"header:x-a\" }",
+            "key = \"header:x-a\"\nmatch = { header = { x-a = \"v\" } }",
+        ] {
+            assert_eq!(told(certain), "", "{certain}");
+        }
     }
 
     #[test]

@@ -23,10 +23,10 @@ use crate::units::grouped;
 /// let policy = Policy::load(&source, &NoReferences)?.policy;
 /// assert_eq!(PolicyTable::new("jeton.toml", &policy).to_string(), "\
 /// jeton.toml: 1 rule, memory store, at most 1 000 000 keys
-///                                                    at most, per key
-///   rule      meaning                                any 1 s  any 1 min
-///   everyone  20/s per address, bursts to 100            120      1 300
-///             at most 120 in any 1 s; one per 50 ms
+///                                              at most, per key
+///   rule      meaning                          any 1 s  any 1 min
+///   everyone  20/s per address, bursts to 100      120      1 300
+///             one per 50 ms
 /// ");
 /// # Ok::<(), jeton_policy::Report>(())
 /// ```
@@ -102,9 +102,11 @@ impl Row {
         if !words.scope.is_empty() {
             lines.extend(wrap(&format!("for {}", words.scope)));
         }
-        let promises = [words.at_most.as_str(), words.interval.as_str()];
+        lines.extend(wrap(&words.missing));
+        let at_most = Some(&words.at_most).filter(|_| !words.in_columns);
+        let promises = at_most.into_iter().chain([&words.interval]);
         let promises: Vec<&str> = promises
-            .into_iter()
+            .map(String::as_str)
             .filter(|text| !text.is_empty())
             .collect();
         lines.extend(wrap(&promises.join("; ")));

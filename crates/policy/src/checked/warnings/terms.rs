@@ -42,7 +42,8 @@ pub(crate) fn warn_about_terms(
         Terms::FixedWindow { window, .. } => {
             let (edge, window) = (grouped(worst_case(terms, window)), in_words(window));
             let what = format!("{name:?} passes {edge} around the edge of a window of {window}");
-            let fault = Fault::new(code::WINDOW_EDGE, what).fix("algorithm = \"sliding-log\"");
+            let fault = Fault::new(code::WINDOW_EDGE, what)
+                .fix("algorithm = \"sliding-log\"; or keep it: only a reminder");
             findings.warning(places.algorithm, fault);
         }
         Terms::SlidingLog { limit, .. } => {
@@ -81,6 +82,10 @@ fn large_log(name: &str, limit: u64, max_memory: u64) -> Option<Fault> {
         "{name:?} remembers up to {} requests per key",
         grouped(limit)
     );
-    let fix = "algorithm = \"sliding-counter\" or \"gcra\"";
+    let fix = if bytes > max_memory {
+        "algorithm = \"sliding-counter\" or \"gcra\""
+    } else {
+        "algorithm = \"sliding-counter\" or \"gcra\"; or keep it: only a reminder"
+    };
     Some(Fault::new(code::LOG_MEMORY, what).label(label).fix(fix))
 }
