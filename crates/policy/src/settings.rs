@@ -1,7 +1,7 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -79,6 +79,28 @@ pub enum Listen {
     Tcp(SocketAddr),
     /// `"unix:/run/jeton.sock"`. Clients have no address there.
     Unix(PathBuf),
+}
+
+impl Listen {
+    /// Whether an upstream is this address, as far as its words tell: names other than `localhost`
+    /// are not looked up.
+    pub(crate) fn serves(&self, upstream: &Upstream) -> bool {
+        let Self::Tcp(address) = self else {
+            return false;
+        };
+        let here = address.ip().to_canonical();
+        // Connecting to the unspecified address reaches this machine.
+        let local = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+        let same_host = match upstream.host.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
+            Ok(there) if here.is_unspecified() || there.is_unspecified() => {
+                let both = here.is_ipv6() && here.is_unspecified();
+                (both || here.is_ipv4() == there.is_ipv4()) && local(here) && local(there)
+            }
+            Ok(there) => here == there,
+            Err(_) => upstream.host.trim_end_matches('.') == "localhost" && local(here),
+        };
+        address.port() == upstream.port && same_host
+    }
 }
 
 impl fmt::Display for Listen {

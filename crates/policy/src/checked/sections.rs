@@ -8,7 +8,7 @@ use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
 use crate::raw::{self, Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Api, Listen, Overflow, Proxy, Store};
+use crate::settings::{Api, Listen, Overflow, Proxy, Store, Upstream};
 use crate::source::Mark;
 use crate::units::{parse_duration, parse_size};
 
@@ -121,6 +121,9 @@ pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<
     section.require(cx, "upstream", "upstream = \"http://127.0.0.1:3000\"");
     let listen = section.parsed(cx, "listen", parse_listen);
     let upstream = section.parsed(cx, "upstream", parse_upstream);
+    if let (Some(listen), Some(upstream)) = (&listen, &upstream) {
+        refuse_itself(cx, listen.value.get(), upstream);
+    }
     let header_timeout = timeout(cx, &section, "header_timeout");
     let idle_timeout = timeout(cx, &section, "idle_timeout");
     let connect_timeout = timeout(cx, &section, "connect_timeout");
@@ -146,6 +149,17 @@ pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<
         value,
         mark: listen.mark,
     })
+}
+
+/// A proxy in front of itself would answer each request with more of them.
+fn refuse_itself(cx: &mut Context<'_>, listen: &Listen, upstream: &Spotted<Setting<Upstream>>) {
+    if listen.serves(upstream.value.get()) {
+        let what = "the upstream is this proxy itself, so requests would go round in a ring";
+        let fault = Fault::new(code::UPSTREAM, what)
+            .label("where `listen` is")
+            .fix("the address of the service behind, or another `listen`");
+        let _: Option<()> = cx.error(upstream.mark, fault);
+    }
 }
 
 fn timeout(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Duration> {
@@ -195,6 +209,9 @@ fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: 
     }
 }
 
+/// Where the API usually listens.
+const API_PORT: u16 = 7070;
+
 /// Two doors cannot stand in one place.
 pub(super) fn distinct_addresses(
     cx: &mut Context<'_>,
@@ -205,9 +222,13 @@ pub(super) fn distinct_addresses(
         return;
     };
     if overlap(&proxy.value.listen, &api.value.listen) {
+        let port = match proxy.value.listen.get() {
+            Listen::Tcp(address) if address.port() == API_PORT => API_PORT + 1,
+            _ => API_PORT,
+        };
         let fault = Fault::new(code::ADDRESS, "[api] listens where [proxy] does")
             .label("used by [proxy] already")
-            .fix("listen = \"127.0.0.1:7070\"");
+            .fix(format!("listen = \"127.0.0.1:{port}\""));
         let _: Option<()> = cx.error(api.mark, fault);
     }
 }
@@ -222,6 +243,17 @@ fn overlap(a: &Setting<Listen>, b: &Setting<Listen>) -> bool {
     }
 }
 
+/// Reads a size; a fix that would be too small for a table is not one.
+fn memory_size(text: &str) -> Result<u64, Fault> {
+    parse_size(text).map_err(|fault| {
+        let meant = fault.fix.trim_matches('"');
+        match parse_size(meant) {
+            Ok(..MIN_MEMORY) => fault.fix("\"256MiB\""),
+            _ => fault,
+        }
+    })
+}
+
 pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
     let defaults = Store::default();
     let Some(section) = root
@@ -234,7 +266,7 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
     let none =
         || Fault::new(code::ZERO, "a store without keys limits nobody").fix("max_keys = 1_000_000");
     let max_keys = section.count(cx, "max_keys", none);
-    let max_memory = section.parsed(cx, "max_memory", |text| match parse_size(text)? {
+    let max_memory = section.parsed(cx, "max_memory", |text| match memory_size(text)? {
         0 => Err(
             Fault::new(code::ZERO, "a store without memory limits nobody")
                 .fix("max_memory = \"256MiB\""),
@@ -243,7 +275,7 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
             code::SIZE,
             "`max_memory` is too small to hold a table",
         )
-        .fix("max_memory = \"64KiB\", or more")),
+        .fix("max_memory = \"64KiB\"")),
         size => Ok(size),
     });
     let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);

@@ -69,9 +69,7 @@ pub fn parse_duration(text: &str) -> Result<Span, Fault> {
         .ok()
         .and_then(|count| count.checked_mul(us));
     match span.map(Span::from_micros) {
-        Some(Ok(Span::ZERO)) => {
-            Err(Fault::new(code::ZERO, "a duration of 0 is no duration").fix("\"1ms\", or longer"))
-        }
+        Some(Ok(Span::ZERO)) => Err(zero()),
         Some(Ok(span)) => Ok(span),
         _ => Err(
             Fault::new(code::DURATION, format!("{text:?} is longer than 13 years"))
@@ -84,15 +82,22 @@ pub fn parse_duration(text: &str) -> Result<Span, Fault> {
     }
 }
 
+fn zero() -> Fault {
+    Fault::new(code::ZERO, "a duration of 0 is no duration").fix("\"1ms\", or longer")
+}
+
 fn unreadable(text: &str) -> Fault {
     let fault = |what: String| Fault::new(code::DURATION, what);
     let (digits, word) = split(text.trim());
+    let examples = "such as \"1500ms\", \"30s\", \"5min\", \"2h\", \"1d\"";
     if !digits.is_empty() && word.is_empty() {
+        if digits.bytes().all(|digit| digit == b'0') {
+            return zero();
+        }
         return fault(format!("the duration {text:?} has no unit"))
             .label(format!("{digits} what?"))
-            .fix(format!("\"{digits}s\""));
+            .fix(written(digits, "s").unwrap_or_else(|| examples.to_owned()));
     }
-    let examples = "such as \"1500ms\", \"30s\", \"5min\", \"2h\", \"1d\"";
     if text.starts_with('-') {
         return fault(format!("the duration {text:?} is negative")).fix(examples);
     }
@@ -101,16 +106,20 @@ fn unreadable(text: &str) -> Fault {
             .label("durations are whole numbers of a unit")
             .fix(format!("{finer:?}"));
     }
-    match meant(word) {
-        Some(unit) if !digits.is_empty() => {
-            fault(format!("the duration {text:?} has an unknown unit"))
-                .label("units are us, ms, s, min, h, d, w")
-                .fix(format!("\"{digits}{unit}\""))
-        }
-        _ => fault(format!("{text:?} is not a duration"))
+    match meant(word).and_then(|unit| written(digits, unit)) {
+        Some(duration) => fault(format!("the duration {text:?} has an unknown unit"))
+            .label("units are us, ms, s, min, h, d, w")
+            .fix(duration),
+        None => fault(format!("{text:?} is not a duration"))
             .label("a whole number and us, ms, s, min, h, d or w")
             .fix(examples),
     }
+}
+
+/// A duration in quotes, if it is one.
+fn written(digits: &str, unit: &str) -> Option<String> {
+    let duration = format!("{digits}{unit}");
+    (!digits.is_empty() && parse_duration(&duration).is_ok()).then(|| format!("{duration:?}"))
 }
 
 /// A decimal fraction of a unit as a whole number of a finer one: "1.5s" is "1500ms".

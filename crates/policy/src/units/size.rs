@@ -67,9 +67,13 @@ fn unreadable(text: &str) -> Fault {
             .label("a whole number and a unit")
             .fix("such as \"256MiB\"");
     }
+    let size = format!("{digits}{meant}");
     fault
         .label("units are B, KiB, MiB, GiB, TiB")
-        .fix(format!("\"{digits}{meant}\""))
+        .fix(match parse_size(&size) {
+            Ok(1..) => format!("{size:?}"),
+            _ => "such as \"256MiB\"".to_owned(),
+        })
 }
 
 #[cfg(test)]
@@ -92,6 +96,8 @@ mod tests {
             ("256m", "\"256MiB\""),
             ("1gb", "\"1GiB\""),
             ("100", "\"100B\""),
+            ("0", "such as \"256MiB\""),
+            ("99999999999999999999", "such as \"256MiB\""),
             ("MiB", "such as \"256MiB\""),
             ("1Q", "such as \"256MiB\""),
             ("-1MiB", "such as \"256MiB\""),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jeton_policy::{CODES, Policy, Severity, Source};
+use jeton_policy::{CODES, Diagnostic, Policy, Report, Severity, Source};
 
 use crate::common::References;
 
@@ -85,6 +85,63 @@ fn one_mistake_is_one_error() {
             assert!(!found.fix.is_empty(), "{name} names no fix");
         }
     }
+}
+
+/// The file with a fix in place, if the fix is a setting or a value as it stands.
+fn fixed(text: &str, found: &Diagnostic) -> Option<String> {
+    let setting = |line: &str| line.parse::<toml::Table>().ok().filter(|of| of.len() == 1);
+    // Placeholders, and sections, are for people to fill.
+    if found.fix.contains(['…', '[']) || found.fix.contains("HOST") {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let line = *lines.get(found.line - 1)?;
+    let new = if let (Some(new), Some(old)) = (setting(&found.fix), setting(line)) {
+        new.keys().eq(old.keys()).then(|| found.fix.clone())?
+    } else {
+        setting(&format!("x = {}", found.fix))?;
+        let marked = |at: usize| (found.column - 1..found.column - 1 + found.length).contains(&at);
+        let of = |keep: &dyn Fn(usize) -> bool| -> String {
+            let all = line.chars().enumerate();
+            all.filter(|(at, _)| keep(*at))
+                .map(|(_, letter)| letter)
+                .collect()
+        };
+        let old = of(&marked);
+        setting(&format!("x = {old}"))?;
+        line.replacen(&old, &found.fix, 1)
+    };
+    let mut lines = lines;
+    lines[found.line - 1] = &new;
+    Some(lines.join("\n") + "\n")
+}
+
+#[test]
+fn a_fix_that_can_be_put_in_place_fixes() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for (name, text) in policies() {
+        let load =
+            |text: &str| Policy::load(&Source::new("jeton.toml", text), &References::sample());
+        let Err(report) = load(&text) else { continue };
+        let errors = report
+            .iter()
+            .filter(|found| found.severity == Severity::Error);
+        for found in errors {
+            let Some(text) = fixed(&text, found) else {
+                continue;
+            };
+            tried += 1;
+            // Whose header is believed nobody can say in advance: it is asked for next.
+            let asks_on = |report: &Report| report.iter().all(|found| found.code.id() == "E026");
+            if let Err(report) = load(&text)
+                && !asks_on(&report)
+            {
+                wrong.push(format!("{name}: {}\n{report}", found.fix));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(tried >= 40, "only {tried} fixes could be tried");
 }
 
 #[test]
