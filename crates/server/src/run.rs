@@ -1,6 +1,7 @@
 //! Everything a policy names: bound together, served together, drained in order.
 
 mod logging;
+mod open_files;
 mod settings;
 mod signals;
 mod start_error;
@@ -19,6 +20,7 @@ use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
 pub use logging::start_logging;
+use open_files::make_room;
 pub use settings::{address_of, proxy_settings};
 pub use signals::Signals;
 pub use start_error::StartError;
@@ -56,13 +58,22 @@ impl Service {
         let table = Arc::new(table_for(&settings.store, Seeding::Secret)?);
         let gate = Gate::new(policy, Arc::clone(&table) as _, Clock::system());
         let metrics = Arc::new(Metrics::new(gate.clone(), table, FIRST_GENERATION));
-        let proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
+        let mut proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
+        let clients = proxy.as_ref().map_or(0, |proxy| proxy.limits.connections);
+        let room = make_room(clients);
+        if let Some(proxy) = &mut proxy {
+            proxy.limits.connections = room.proxy;
+        }
         let proxy = proxy.map(proxy::bind).transpose()?;
         let api = settings
             .api
             .as_ref()
             .map(|api| address_of(api.listen.get()));
-        let api = api.as_ref().map(api::bind).transpose()?;
+        let api = api
+            .as_ref()
+            .map(|api| api::bind(api, room.api))
+            .transpose()?;
+        room.report(clients);
         Ok(Self {
             gate,
             metrics,

@@ -12,10 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::Api;
-use crate::proxy::{Address, BindError, Listener, open};
-
-/// Connections served at once; more wait in the listen queue.
-const CONNECTIONS: u32 = 1024;
+use crate::proxy::{Accepting, Address, BindError, Listener, open};
 
 /// How long a head may take, or a connection stay unused.
 const HEAD_TIME: Duration = Duration::from_secs(30);
@@ -23,22 +20,25 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How long calls in flight may take to end when the API is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
-/// Pause after a failed accept: out of file descriptors, most likely.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
 /// An API that listens but does not accept yet.
 pub struct Bound {
     listener: Listener,
     address: Address,
+    connections: u32,
 }
 
-/// Opens the API's listener, within a tokio runtime.
+/// Opens the API's listener, within a tokio runtime. At most `connections` are served at once;
+/// more wait in the listen queue.
 ///
 /// # Errors
 /// If the address is in use, forbidden or not of this machine; the error says what to do.
-pub fn bind(address: &Address) -> Result<Bound, BindError> {
+pub fn bind(address: &Address, connections: u32) -> Result<Bound, BindError> {
     let (listener, address) = open(address)?;
-    Ok(Bound { listener, address })
+    Ok(Bound {
+        listener,
+        address,
+        connections: connections.max(1),
+    })
 }
 
 impl Bound {
@@ -49,10 +49,14 @@ impl Bound {
 
     /// Serves calls until `shutdown` completes and those in flight are answered.
     pub async fn serve(self, api: Api, shutdown: impl Future<Output = ()>) {
-        let Self { listener, address } = self;
+        let Self {
+            listener,
+            address,
+            connections,
+        } = self;
         let loopback_only = matches!(address, Address::Tcp(tcp) if tcp.ip().is_loopback());
         let router = api.router(loopback_only);
-        let room = Arc::new(Semaphore::new(CONNECTIONS as usize));
+        let room = Arc::new(Semaphore::new(connections as usize));
         let (stop, stopped) = watch::channel(false);
         tokio::select! {
             () = accept_all(&listener, &router, &room, &stopped) => {}
@@ -60,7 +64,7 @@ impl Bound {
         }
         drop(listener);
         stop.send_replace(true);
-        let drained = tokio::time::timeout(DRAIN_TIME, room.acquire_many(CONNECTIONS));
+        let drained = tokio::time::timeout(DRAIN_TIME, room.acquire_many(connections));
         if drained.await.is_err() {
             tracing::warn!("calls to the API still in flight are cut off");
         }
@@ -73,6 +77,7 @@ async fn accept_all(
     room: &Arc<Semaphore>,
     stopped: &watch::Receiver<bool>,
 ) {
+    let mut accepting = Accepting::new("the API");
     while let Ok(room) = Arc::clone(room).acquire_owned().await {
         let (router, stopped) = (router.clone(), stopped.clone());
         let accepted = match listener {
@@ -83,10 +88,7 @@ async fn accept_all(
                 tokio::spawn(connection(stream, router, stopped, room));
             }),
         };
-        if let Err(error) = accepted {
-            tracing::warn!(%error, "a connection to the API was not accepted");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-        }
+        accepting.note(accepted).await;
     }
 }
 

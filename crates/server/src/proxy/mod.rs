@@ -42,6 +42,7 @@
 //!
 //! [RFC 9112, section 6.3]: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
 
+mod accepting;
 mod admission;
 mod connection;
 mod departure;
@@ -63,6 +64,7 @@ mod settings;
 mod upload;
 mod vet;
 
+pub(crate) use accepting::Accepting;
 pub use admission::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
 pub use listen::{Address, AddressError, BindError};
 pub(crate) use listen::{Listener, open};

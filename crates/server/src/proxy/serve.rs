@@ -1,7 +1,6 @@
 //! Binding, accepting, stopping.
 
 use std::future::Future;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +11,9 @@ use hyper::server::conn::http1;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{interval, timeout};
 
+use super::accepting::Accepting;
 use super::admission::{Admission, Peer};
 use super::connection::{self, Stop};
 use super::departure::ClientSocket;
@@ -25,9 +25,6 @@ use super::listen::{Address, BindError, Listener, open};
 use super::pool::{Pool, SWEEP_EVERY, buffer_bytes, unusual_fields};
 use super::pulse::Pulse;
 use super::settings::{Settings, Timeouts};
-
-/// Pause after a failed accept: out of file descriptors, most likely.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// More than a process can have; a semaphore could count them.
 const MOST_CONNECTIONS: u32 = 1 << 28;
@@ -169,6 +166,7 @@ async fn accept_all<A: Admission>(
     server: &Arc<Server<A>>,
     room: &Arc<Semaphore>,
 ) {
+    let mut accepting = Accepting::new("the proxy");
     while let Ok(room) = Arc::clone(room).acquire_owned().await {
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().await.map(|(stream, address)| {
@@ -179,14 +177,7 @@ async fn accept_all<A: Admission>(
                 server.spawn(stream, Peer::unix(), room);
             }),
         };
-        match accepted {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                sleep(ACCEPT_PAUSE).await;
-            }
-        }
+        accepting.note(accepted).await;
     }
 }
 

@@ -15,6 +15,7 @@ mod framing;
 mod leaving;
 mod listening;
 mod load;
+mod open_files;
 mod refused;
 mod retry;
 mod stopping;

@@ -205,8 +205,8 @@ fn metrics_are_what_a_strict_reader_accepts() {
     let histogram = &families["jeton_decision_seconds"].samples;
     let counted = histogram.iter().find(|it| it.name.ends_with("_count"));
     assert_eq!(counted.map(|it| it.value), Some(7.0));
-    let named = families["jeton_rule_limit"].samples.iter();
-    let names: Vec<_> = named.filter_map(|it| it.labels.get("rule")).collect();
+    let limits = families["jeton_rule_limit"].samples.iter();
+    let names: Vec<_> = limits.filter_map(|it| it.labels.get("rule")).collect();
     assert_eq!(names, ["api", ODD_NAME]);
 }
 

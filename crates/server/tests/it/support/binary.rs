@@ -66,6 +66,38 @@ impl Running {
         Self::start(command(&arguments), folder, "  policy")
     }
 
+    /// The same in a process that may open no more than `files`.
+    pub(crate) fn serve_within(files: u32, policy: &str) -> Self {
+        Self::serve_limited("-n", files, policy)
+    }
+
+    /// The same where the process itself could raise that.
+    pub(crate) fn serve_with_soft_limit(files: u32, policy: &str) -> Self {
+        Self::serve_limited("-S -n", files, policy)
+    }
+
+    fn serve_limited(which: &str, files: u32, policy: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.file("jeton.toml", policy.as_bytes());
+        let script = format!("ulimit {which} {files}; exec \"$0\" serve --config \"$1\"");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &script, env!("CARGO_BIN_EXE_jeton")])
+            .arg(path);
+        shell.env_remove("JETON_LOG").env("NO_COLOR", "1");
+        Self::start(shell, folder, "  policy")
+    }
+
+    /// Sets the soft limit of open files while it runs.
+    pub(crate) fn limit_files(&self, files: u32) {
+        let arguments = [
+            format!("--pid={}", self.child.id()),
+            format!("--nofile={files}:"),
+        ];
+        let status = Command::new("prlimit").args(arguments).status();
+        assert!(status.expect("prlimit runs").success());
+    }
+
     /// `jeton proxy` with these flags, on a free port.
     pub(crate) fn proxy(flags: &[&str]) -> Self {
         let arguments = [&["proxy", "--listen", "127.0.0.1:0"], flags].concat();

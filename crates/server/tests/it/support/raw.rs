@@ -111,6 +111,8 @@ impl Raw {
             match self.0.read(&mut buffer) {
                 Ok(0) => is_closed = true,
                 Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+                // A signal that was for the process, not for this read.
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     is_reset = error.kind() == std::io::ErrorKind::ConnectionReset;
                     is_closed = is_reset;
