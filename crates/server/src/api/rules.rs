@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use jeton::policy::{Allowance, CompiledRule, RuleWords, Terms};
+use jeton::policy::{Allowance, CompiledRule, Rule, RuleWords, Terms};
 use jeton::{Anchor, Span};
 use serde::Serialize;
 
@@ -37,6 +37,8 @@ pub(crate) struct RuleEntry<'a> {
     meaning: String,
     /// Which requests it speaks of; empty if of all.
     scope: String,
+    /// What becomes of requests that lack a part of the key; empty if none can.
+    missing: String,
     /// The worst case for one key.
     worst_case: WorstCase,
 }
@@ -66,7 +68,7 @@ enum Numbers {
         anchor: Option<&'static str>,
     },
     Bucket {
-        /// `gcra` is another name for it.
+        /// `token-bucket` or `gcra`, as the policy has it.
         algorithm: &'static str,
         rate_units: u64,
         rate_per_us: u64,
@@ -79,6 +81,7 @@ impl<'a> RuleEntry<'a> {
         let RuleWords {
             meaning,
             scope,
+            missing,
             at_most,
             interval,
             any_second,
@@ -89,9 +92,10 @@ impl<'a> RuleEntry<'a> {
             name: rule.name(),
             mode: mode_word(rule.mode()),
             key: rule.rule().key.iter().map(ToString::to_string).collect(),
-            quota: Numbers::of(&rule.rule().allowance),
+            quota: Numbers::of(rule.rule()),
             meaning,
             scope,
+            missing,
             worst_case: WorstCase {
                 at_most,
                 interval,
@@ -103,8 +107,9 @@ impl<'a> RuleEntry<'a> {
 }
 
 impl Numbers {
-    fn of(allowance: &Allowance) -> Self {
-        let window = |algorithm, limit, window: Span, anchor| {
+    fn of(rule: &Rule) -> Self {
+        let algorithm = rule.algorithm.unwrap_or_default();
+        let window = |limit, window: Span, anchor| {
             let window_us = window.as_micros();
             Self::Window {
                 algorithm,
@@ -113,11 +118,11 @@ impl Numbers {
                 anchor,
             }
         };
-        match *allowance {
+        match rule.allowance {
             Allowance::Unlimited => Self::Word { limit: "unlimited" },
             Allowance::Deny => Self::Word { limit: "deny" },
             Allowance::Quota(Terms::Bucket { pace, burst }) => Self::Bucket {
-                algorithm: "token-bucket",
+                algorithm,
                 rate_units: pace.units,
                 rate_per_us: pace.per.as_micros(),
                 burst,
@@ -126,15 +131,15 @@ impl Numbers {
                 limit,
                 window: span,
                 anchor,
-            }) => window("fixed-window", limit, span, Some(anchor_word(anchor))),
+            }) => window(limit, span, Some(anchor_word(anchor))),
             Allowance::Quota(Terms::SlidingLog {
                 limit,
                 window: span,
-            }) => window("sliding-log", limit, span, None),
+            }) => window(limit, span, None),
             Allowance::Quota(Terms::SlidingCounter {
                 limit,
                 window: span,
-            }) => window("sliding-counter", limit, span, None),
+            }) => window(limit, span, None),
         }
     }
 }

@@ -10,16 +10,22 @@ use super::help::Topic;
 
 /// Exact rate limiting in front of any HTTP service.
 #[derive(Debug, Parser)]
-#[command(name = "jeton", version, disable_help_subcommand = true)]
+#[command(
+    name = "jeton",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 80
+)]
 #[command(after_help = "Begin with: jeton demo
 Examples and exit statuses: jeton --help. What a code means: jeton help E012.")]
 #[command(after_long_help = "Start here:
-  jeton demo                                              see it work, nothing needed beside it
+  jeton demo                         see it work, nothing needed beside it
   jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
-  jeton check --config jeton.toml                         every mistake at once, each rule in words
+  jeton check --config jeton.toml    every mistake at once, each rule in words
   jeton serve --config jeton.toml
 
-Exit status: 0 done, 1 failed (the message says what to do), 2 wrong command line.
+Exit status: 0 done, 1 failed (the message says what to do),
+2 wrong command line.
 JETON_LOG sets what is logged: off, error, warn, info (default), debug, trace.
 NO_COLOR=1 switches colour off; outside of a terminal there is none.")]
 pub(super) struct Cli {
@@ -31,13 +37,13 @@ pub(super) struct Cli {
 /// What `jeton` can do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// An example service behind the proxy, with honest clients and one spammer.
+    /// See it work: an example service, honest clients and one spammer.
     Demo(Demo),
     /// Protect a service without a file.
     Proxy(Proxy),
     /// Run everything a policy file names.
     Serve(Serve),
-    /// Read a policy file: every mistake at once, each rule in words with its worst case.
+    /// Read a policy file: every mistake at once, each rule in words.
     Check(Check),
     /// Run a trace through a policy on a virtual clock.
     Simulate(Simulate),
@@ -53,7 +59,7 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   jeton demo --for 10s
-  jeton demo                  until Ctrl-C; meanwhile: curl -i the printed address
+  jeton demo             until Ctrl-C; meanwhile: curl -i the printed address
 
 Exit status: 0 if no honest client was refused, 1 otherwise.")]
 pub(super) struct Demo {
@@ -66,11 +72,16 @@ pub(super) struct Demo {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
-  jeton proxy --upstream http://127.0.0.1:3000 --limit 5/s --burst 20 --listen 0.0.0.0:8080
-  jeton proxy --upstream http://127.0.0.1:3000 --limit 1000/h --key header:x-api-key --strict
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 5/s --burst 20 \\
+              --listen 0.0.0.0:8080
+  jeton proxy --upstream http://127.0.0.1:3000 --limit 1000/h --strict \\
+              --key header:x-api-key
 
---limit N/P is a token bucket of N that fills at N per P: at most N at once, 2N in the first P.
---strict is a sliding log: never more than N in any P; its memory follows use.")]
+--limit N/P is a token bucket of N that fills at N per P: at most N at once,
+2N in the first P. --strict is a sliding log: never more than N in any P; its
+memory follows use.
+Behind another proxy every client has that proxy's address: use a policy file
+with [client_ip], and jeton serve.")]
 pub(super) struct Proxy {
     /// The service to protect.
     #[arg(long, value_name = "URL")]
@@ -79,7 +90,7 @@ pub(super) struct Proxy {
     #[arg(long, value_name = "RATE")]
     pub(super) limit: String,
     /// Units at once from a full state, instead of N of the limit.
-    #[arg(long, value_name = "N", conflicts_with = "strict")]
+    #[arg(long, value_name = "N", conflicts_with = "strict", value_parser = burst)]
     pub(super) burst: Option<u64>,
     /// Never more than N in any period, wherever it begins (sliding log).
     #[arg(long)]
@@ -102,9 +113,9 @@ pub(super) struct Proxy {
   jeton serve
   jeton serve --config /etc/jeton/jeton.toml
 
-SIGTERM or Ctrl-C: no new connections, requests in flight are finished, then exit 0.
+SIGTERM or Ctrl-C: no new connections, requests in flight are finished, exit 0.
 A second one: stop at once, exit 1.
-SIGHUP: reloading comes with a later version; until then it is logged and ignored.")]
+SIGHUP: logged and ignored; reloading comes with a later version.")]
 pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -116,9 +127,9 @@ pub(super) struct Serve {
 #[command(after_help = "Examples:
   jeton check
   jeton check --config jeton.toml --json | jq .
-  jeton check --schema > jeton.schema.json    for editors: #:schema ./jeton.schema.json
-                                              as the first line of the policy
-  jeton help E012                             what a code means, with a bad and a good policy
+  jeton check --schema > jeton.schema.json    for editors; the policy begins
+                                              #:schema ./jeton.schema.json
+  jeton help E012                             what a code means
 
 Exit status: 0 if the policy can be loaded (warnings allowed), 1 if not.")]
 pub(super) struct Check {
@@ -135,16 +146,20 @@ pub(super) struct Check {
 
 /// `jeton simulate`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  printf '%s\\n' '{\"at_us\":0,\"rule\":\"api\",\"key\":\"alice\",\"cost\":4}' \\
-                '{\"at_us\":1000000,\"rule\":\"api\",\"key\":\"alice\"}' | jeton simulate --config jeton.toml
+#[command(after_help = "Example, for a policy with a rule \"user\":
+  printf '%s\\n' \\
+    '{\"at_us\":0,\"rule\":\"user\",\"key\":\"alice\",\"cost\":4}' \\
+    '{\"at_us\":1000000,\"rule\":\"user\",\"key\":\"alice\"}' |
+    jeton simulate --config jeton.toml
 
 A line in is one event, and its answer is a line out, in the same order:
   \"at_us\"     microseconds since the Unix epoch, also backwards; needed
   \"op\"        take (default), check, refund, reset
-  and one of  \"rule\" and \"key\" (a text, or an array for several parts), \"cost\" (default 1)
-              \"charges\": [{\"rule\", \"key\", \"cost\"}, ...], decided together
-              \"request\": {\"method\", \"path\", \"host\", \"client_ip\", \"headers\"}, and \"cost\"
+  and one of:
+  \"rule\"      with \"key\" (a text, or an array for several parts; one that is no
+              address stands for itself) and \"cost\" (default 1)
+  \"charges\"   [{\"rule\", \"key\", \"cost\"}, ...], decided together
+  \"request\"   {\"method\", \"path\", \"host\", \"client_ip\", \"headers\"}, with \"cost\"
 A bad line stops the run with its number, exit 1. Empty lines are passed over.")]
 pub(super) struct Simulate {
     /// The policy file.
@@ -162,11 +177,11 @@ pub(super) struct Simulate {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   jeton help
-  jeton help E012             what it means, why it matters, a bad policy and a good one
+  jeton help E012             what it means, with a bad and a good policy
   jeton help W                all warnings; E: all errors; codes: all of them
   jeton help simulate")]
 pub(super) struct Help {
-    /// A code (E012), the beginning of some (E, W1), \"codes\", or a command.
+    /// A code (E012), the beginning of some (E, W1), "codes", or a command.
     #[arg(value_name = "TOPIC", value_parser = Topic::of)]
     pub(super) topic: Option<Topic>,
 }
@@ -201,6 +216,12 @@ fn command(name: &str) -> Result<String, String> {
         Some(found) => Ok(found.get_name().to_owned()),
         None => Err("there is no command of that name".to_owned()),
     }
+}
+
+/// A burst as policies write it.
+fn burst(text: &str) -> Result<u64, String> {
+    let slip = |_| "a burst is a whole number of requests; write --burst 20".to_owned();
+    text.parse().map_err(slip)
 }
 
 /// A duration as policies write it.

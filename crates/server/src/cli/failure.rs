@@ -8,12 +8,17 @@ use jeton::policy::Report;
 
 use super::paint::{self, Paint};
 
+/// The status that the parser of the command line exits with, too.
+const WRONG_COMMAND_LINE: u8 = 2;
+
 /// Why a command failed.
 pub(super) enum Failure {
     /// In one message that says what to do.
     Message(String),
     /// The policy has mistakes.
     Policy(Report),
+    /// The flags that stand for a policy have mistakes.
+    Flags(Report),
     /// Whoever read the output has left: nothing is left to say.
     NobodyReads,
 }
@@ -26,14 +31,18 @@ impl Failure {
     /// Tells it on standard error; gives the status to exit with.
     pub(super) fn report(self) -> ExitCode {
         let paint = Paint::for_stderr();
+        let status = match self {
+            Self::Flags(_) => ExitCode::from(WRONG_COMMAND_LINE),
+            _ => ExitCode::FAILURE,
+        };
         let text = match self {
             Self::Message(message) => format!("error: {message}"),
-            Self::Policy(report) => report.to_string(),
+            Self::Policy(report) | Self::Flags(report) => report.to_string(),
             Self::NobodyReads => return ExitCode::SUCCESS,
         };
         // If standard error is gone too, the status still tells.
         drop(writeln!(io::stderr(), "{}", paint::findings(&text, paint)));
-        ExitCode::FAILURE
+        status
     }
 }
 

@@ -8,17 +8,21 @@ use jeton::policy::{Flags, Policy, Report, RuleWords};
 use super::args::Proxy;
 use super::failure::Failure;
 use super::serve::{serve, url, warn};
+use crate::run::StartError;
 
 pub(super) fn run(flags: &Proxy) -> Result<ExitCode, Failure> {
-    let (policy, report) = policy(flags, flags.strict).map_err(Failure::Policy)?;
+    let (policy, report) = policy(flags, flags.strict).map_err(Failure::Flags)?;
     warn(&report);
-    serve(policy, |service, policy| {
+    serve(policy, refused, |service, policy| {
         let mut out = io::stdout().lock();
         if let Some(address) = service.proxy_address() {
             writeln!(out, "  proxy    {}  →  {}", url(address), flags.upstream)?;
         }
         for words in policy.rules().iter().map(|rule| RuleWords::of(rule.rule())) {
             writeln!(out, "  rule     {}", words.meaning)?;
+            if !words.missing.is_empty() {
+                writeln!(out, "           {}", words.missing)?;
+            }
             writeln!(out, "  worst    {}", worst(&words))?;
         }
         if let Some(strict) = strictly(flags) {
@@ -26,6 +30,18 @@ pub(super) fn run(flags: &Proxy) -> Result<ExitCode, Failure> {
         }
         out.flush()
     })
+}
+
+/// Why it does not start, in the words of flags.
+fn refused(error: StartError) -> Failure {
+    match error {
+        StartError::Bind(error) if error.is_in_use() => Failure::new(format!(
+            "cannot listen on {}: it is in use; stop the program that listens there, or choose \
+             another with --listen",
+            error.address()
+        )),
+        other => Failure::new(other),
+    }
 }
 
 fn policy(flags: &Proxy, strict: bool) -> Result<(Policy, Report), Report> {

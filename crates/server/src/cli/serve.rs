@@ -13,13 +13,13 @@ use super::config;
 use super::failure::Failure;
 use super::paint::{self, Paint};
 use crate::proxy::Address;
-use crate::run::{Service, Signals, start_logging};
+use crate::run::{Service, Signals, StartError, start_logging};
 
 pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
     let loaded = config::load(&flags.config)?;
     warn(&loaded.report);
     let name = flags.config.display().to_string();
-    serve(loaded.policy, |service, policy| {
+    serve(loaded.policy, Failure::new, |service, policy| {
         let mut out = io::stdout().lock();
         if let (Some(address), Some(proxy)) = (service.proxy_address(), &policy.settings().proxy) {
             writeln!(out, "  proxy    {}  →  {}", url(address), proxy.upstream)?;
@@ -38,14 +38,16 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Serves a policy until a signal ends it. `banner` tells what listens where.
+/// Serves a policy until a signal ends it. `banner` tells what listens where, `refused` why
+/// nothing does.
 pub(super) fn serve(
     policy: Policy,
+    refused: impl FnOnce(StartError) -> Failure,
     banner: impl FnOnce(&Service, &Policy) -> io::Result<()>,
 ) -> Result<ExitCode, Failure> {
     start_logging();
     runtime()?.block_on(async {
-        let service = Service::bind(policy).map_err(Failure::new)?;
+        let service = Service::bind(policy).map_err(refused)?;
         let mut signals = Signals::catch().map_err(Failure::new)?;
         // Whoever started this may not be there to read it: a service serves all the same.
         drop(banner(&service, &service.gate().policy()));

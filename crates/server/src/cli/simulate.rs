@@ -113,6 +113,10 @@ fn waiting() -> Result<Runtime, Failure> {
 
 fn open(flags: &Simulate) -> Result<(String, Box<dyn Read>), Failure> {
     let Some(path) = &flags.trace else {
+        if io::stdin().is_terminal() {
+            let told = "reading events from standard input, one JSON object a line; Ctrl-D ends";
+            drop(writeln!(io::stderr(), "{told}"));
+        }
         return Ok(("stdin".to_owned(), Box::new(io::stdin())));
     };
     let name = path.display().to_string();

@@ -67,7 +67,8 @@ fn a_good_policy_is_told_in_words_with_its_worst_cases() {
         "any 1 s  any 1 min",
         "20/s per address, bursts to 100",
         "120      1 300",
-        "100 per 1 min of the clock per x-api-key header",
+        "100 per clock minute per x-api-key header",
+        "requests without it: one counter together",
         "shadow",
         "unlimited",
         "warning[W104]",
@@ -130,7 +131,17 @@ fn json_is_one_document_whatever_the_outcome() {
         (&good["rules"][1]["mode"], &good["rules"][2]["limit"]),
         (&"shadow".into(), &"unlimited".into())
     );
+    assert_eq!(
+        (&everyone["algorithm"], &everyone["missing"]),
+        (&"token-bucket".into(), &"".into())
+    );
+    assert_eq!(
+        good["rules"][1]["missing"],
+        "requests without it: one counter together"
+    );
     assert_eq!(good["diagnostics"][0]["code"], "W104");
+    let gcra = check(&GOOD.replace("token-bucket", "gcra"), &["--json"]);
+    assert_eq!(document(&gcra)["rules"][0]["algorithm"], "gcra");
 
     let output = check(BAD, &["--json"]);
     let bad = document(&output);

@@ -85,6 +85,16 @@ fn the_short_help_fits_a_screen() {
 }
 
 #[test]
+fn help_fits_eighty_columns() {
+    for command in [""].iter().chain(&COMMANDS) {
+        let help = said(&["help", command][..if command.is_empty() { 1 } else { 2 }]);
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+}
+
+#[test]
 fn the_schema_is_printed_without_a_file() {
     let printed = said(&["check", "--schema"]);
     let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");

@@ -72,19 +72,70 @@ fn wrong_flags_of_the_proxy_are_named_with_their_fix() {
             "\"http://a\"",
         ),
         (["--upstream", "http://a", "--limit", "100"], "--limit"),
+        (["--upstream", "http://a", "--limit", "0.5/s"], "\"1/2s\""),
+        (
+            ["--upstream", "unix:/x.sock", "--limit", "1/s"],
+            "\"http://HOST:PORT\"",
+        ),
         (
             ["--upstream", "http://a", "--limit", "0/s"],
             "--limit 1/min",
         ),
     ] {
         let output = jeton(&[&["proxy"], &flags[..]].concat());
-        assert_eq!(output.status.code(), Some(1), "{flags:?}");
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
         assert!(
             stderr(&output).contains(said),
             "{flags:?}: {}",
             stderr(&output)
         );
     }
+}
+
+#[test]
+fn a_burst_that_is_no_number_is_told_in_our_words() {
+    let flags = ["proxy", "--upstream", "http://a", "--limit", "1/s"];
+    for burst in ["x", "-1", "1.5"] {
+        let output = jeton(&[&flags[..], &[&format!("--burst={burst}")]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains("write --burst 20"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn the_proxy_tells_what_becomes_of_requests_without_its_key() {
+    let nginx = Nginx::start();
+    let flags = ["--upstream", &nginx.url(), "--limit", "9/s", "--key"];
+    let proxy = Running::proxy(&[&flags[..], &["header:x-api-key"]].concat());
+    crate::support::eventually("what becomes of them", || {
+        proxy
+            .banner()
+            .contains("requests without it: one counter together")
+    });
+}
+
+/// `script` gives a command a terminal.
+#[test]
+fn simulate_says_what_it_waits_for() {
+    let folder = Folder::new();
+    folder.file("jeton.toml", b"");
+    let line = format!("{} simulate </dev/tty", env!("CARGO_BIN_EXE_jeton"));
+    let output = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(folder.path())
+        .stdin(std::process::Stdio::null())
+        .output();
+    let said = stdout(&output.expect("script runs"));
+    assert!(
+        said.contains("reading events from standard input") && said.contains("Ctrl-D"),
+        "{said}"
+    );
+    let piped = stderr(&jeton_in(folder.path(), &["simulate"], ""));
+    assert_eq!(piped, "");
 }
 
 #[test]
@@ -139,8 +190,10 @@ fn a_busy_port_is_named_with_what_to_do() {
         &address,
     ]);
     assert_eq!(output.status.code(), Some(1));
-    let said =
-        format!("cannot listen on {address}: it is in use; stop the program that listens there");
+    let said = format!(
+        "cannot listen on {address}: it is in use; stop the program that listens there, or choose \
+         another with --listen\n"
+    );
     assert!(stderr(&output).contains(&said), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
 }
