@@ -19,6 +19,8 @@ pub enum ChargeError {
         index: usize,
         /// The name it gave.
         rule: String,
+        /// The name that it may have meant.
+        nearest: Option<String>,
     },
     /// The key does not fit the rule.
     Key {
@@ -37,7 +39,13 @@ pub enum ChargeError {
 impl fmt::Display for ChargeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownRule { rule, .. } => write!(f, "no rule is named {rule:?}"),
+            Self::UnknownRule { rule, nearest, .. } => {
+                write!(f, "no rule is named {rule:?}")?;
+                match nearest {
+                    Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+                    None => Ok(()),
+                }
+            }
             Self::Key { error, .. } => error.fmt(f),
             Self::TooMany { charges } => {
                 write!(
@@ -87,6 +95,7 @@ impl<'a> Named<'a> {
             return Err(ChargeError::UnknownRule {
                 index,
                 rule: charge.rule.to_owned(),
+                nearest: self.policy.rule_named_like(charge.rule).map(str::to_owned),
             });
         };
         let start = self.keys.len();

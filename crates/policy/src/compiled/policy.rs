@@ -7,6 +7,7 @@ use super::PREFLIGHT_FACTOR;
 use super::encode::Lens;
 use super::id::{Counter, rule_id};
 use crate::diagnostic::Report;
+use crate::diagnostic::nearest;
 use crate::rule::{Allowance, Rule, Terms};
 use crate::settings::Settings;
 
@@ -77,6 +78,11 @@ impl Policy {
             .iter()
             .enumerate()
             .find(|(_, rule)| rule.rule.name == name)
+    }
+
+    /// The name of a rule that `name` may be a slip of the fingers for.
+    pub fn rule_named_like(&self, name: &str) -> Option<&str> {
+        nearest(name, self.rules.iter().map(CompiledRule::name))
     }
 }
 

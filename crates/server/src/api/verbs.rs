@@ -37,7 +37,7 @@ async fn answer(api: &Api, verb: Verb, request: Request) -> Result<Response, Res
     let asked = Instant::now();
     let event = Event::from_body(&body, verb).map_err(|error| invalid(&error))?;
     let answered = step(&api.0.gate, &event)
-        .map_err(|error| invalid(&error))?
+        .map_err(|error| invalid(&with_a_list(error)))?
         .wait()
         .await;
     api.0.metrics.decided(asked, &answered);
@@ -83,6 +83,16 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
         ))),
         Err(_) => Err(answer::problem(&Problem::request_timeout())),
     }
+}
+
+/// Whoever names no rule that there is can be told where they are.
+fn with_a_list(mut error: InputError) -> InputError {
+    if error.field.ends_with("rule") {
+        let joint = if error.what.ends_with('?') { "" } else { ";" };
+        error.what.push_str(joint);
+        error.what.push_str(" GET /v1/rules lists them");
+    }
+    error
 }
 
 fn invalid(error: &InputError) -> Response {

@@ -74,7 +74,7 @@ impl<'a> Event<'a> {
         Ok(Self {
             at_us: at_us.0,
             verb,
-            subject: body.subject(verb)?,
+            subject: body.subject(verb, "event")?,
         })
     }
 
@@ -87,7 +87,7 @@ impl<'a> Event<'a> {
         Ok(Self {
             at_us: 0,
             verb,
-            subject: body.subject(verb)?,
+            subject: body.subject(verb, "body")?,
         })
     }
 }
@@ -229,6 +229,46 @@ mod tests {
         assert!(
             error.what.contains("`take`, `check`, `refund`, `reset`"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn refusals_are_in_words_of_json_and_not_of_a_library() {
+        for (json, said) in [
+            (r#"{"rule":7,"key":"k"}"#, "`rule`: must be a text, not 7"),
+            (
+                r#"{"rule":"a","key":{}}"#,
+                "`key`: must be a text or an array of texts, not an object",
+            ),
+            (
+                r#"{"charges":[{"key":"a"}]}"#,
+                "`charges[0]`: `rule` is missing",
+            ),
+            (r#"{"rule":"a","rule":"b"}"#, "`rule` stands twice"),
+            (
+                r#"{"request":{"agent":"x"}}"#,
+                "`request.agent`: there is no `agent`; there are `method`, `path`, `host`, \
+                 `client_ip`, `headers`",
+            ),
+            ("[]", "the JSON must be an object, not an array"),
+            (
+                "{}",
+                "the body says nothing to charge; write `rule` and `key`, `charges`, or `request`",
+            ),
+            ("{", "not JSON: it ends too early, at column 1"),
+            ("nonsense", "not JSON: this is no word of JSON, at column 2"),
+            (
+                r#"{"rule":"a"} x"#,
+                "not JSON: more follows its end, at column 14",
+            ),
+        ] {
+            let error = Event::from_body(json.as_bytes(), Verb::Take).unwrap_err();
+            assert_eq!(error.to_string(), said, "{json}");
+        }
+        let error = refusal(r#"{"at_us":0,"op":"drop","rule":"a","key":"k"}"#);
+        assert_eq!(
+            error.to_string(),
+            "`op`: \"drop\" is none of `take`, `check`, `refund`, `reset`"
         );
     }
 

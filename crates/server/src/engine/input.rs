@@ -48,16 +48,24 @@ pub(super) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, InputErr
 fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> InputError {
     let text = without_place(error);
     if !error.is_data() {
+        let what = syntax(&text);
         return InputError::new(
             "",
-            format!("not JSON: {text}, at column {}", error.column()),
+            format!("not JSON: {what}, at column {}", error.column()),
         );
     }
+    let text = in_words(text);
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     match serde_path_to_error::deserialize::<_, Object<T>>(&mut deserializer) {
         Err(found) => {
             let field = found.path().to_string();
-            InputError::new(if field == "." { String::new() } else { field }, text)
+            match field.as_str() {
+                "." if text.starts_with("must be ") => {
+                    InputError::new("", format!("the JSON {text}"))
+                }
+                "." => InputError::new("", text),
+                _ => InputError::new(field, text),
+            }
         }
         Ok(_) => InputError::new("", text),
     }
@@ -77,4 +85,56 @@ fn without_float(text: &str) -> Option<String> {
     let rest = text.strip_prefix(kind)?.strip_prefix("floating point `")?;
     let (_, rest) = rest.split_once('`')?;
     Some(format!("{kind}a number{rest}"))
+}
+
+/// What a reader of JSON says, in the words of whoever wrote the JSON.
+fn syntax(text: &str) -> &str {
+    match text {
+        "expected ident" => "this is no word of JSON",
+        "expected value" => "a value is missing here",
+        "trailing characters" => "more follows its end",
+        "trailing comma" => "a comma too many",
+        _ if text.starts_with("EOF while parsing") => "it ends too early",
+        _ if text.starts_with("control character") => "a control character in a text",
+        other => other,
+    }
+}
+
+/// What a reader of types says, in the words of JSON.
+fn in_words(text: String) -> String {
+    let after = |prefix| text.strip_prefix(prefix);
+    let two = |rest: &str| {
+        let (found, wanted) = rest.split_once(", expected ")?;
+        let wanted = wanted.trim_start_matches("one of ").replace(" or `", ", `");
+        Some((found.to_owned(), wanted))
+    };
+    if let Some((found, wanted)) = after("invalid type: ").and_then(two) {
+        let wanted = wanted.replace(", `", " or `");
+        return format!("must be {wanted}, not {}", json_kind(&found));
+    }
+    if let Some((found, known)) = after("unknown field ").and_then(two) {
+        return format!("there is no {found}; there are {known}");
+    }
+    if let Some((found, known)) = after("unknown variant ").and_then(two) {
+        return format!("{:?} is none of {known}", found.trim_matches('`'));
+    }
+    if let Some(field) = after("missing field ") {
+        return format!("{field} is missing");
+    }
+    if let Some(field) = after("duplicate field ") {
+        return format!("{field} stands twice");
+    }
+    text
+}
+
+/// A value of the wrong type: by its kind, or itself where that is short.
+fn json_kind(found: &str) -> &str {
+    match found {
+        "map" => "an object",
+        "sequence" => "an array",
+        _ if found.starts_with("string ") => "a text",
+        _ => found.split_once(' ').map_or(found, |(_, value)| {
+            value.trim_start_matches("point ").trim_matches('`')
+        }),
+    }
 }

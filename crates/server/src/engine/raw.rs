@@ -74,8 +74,9 @@ impl<'de> Deserialize<'de> for Op {
 }
 
 impl<'a> Body<'a> {
-    /// One of the three ways to say what is meant, and not two of them.
-    pub(super) fn subject(self, verb: Verb) -> Result<Subject<'a>, InputError> {
+    /// One of the three ways to say what is meant, and not two of them. `whole` is what messages
+    /// call all of it.
+    pub(super) fn subject(self, verb: Verb, whole: &str) -> Result<Subject<'a>, InputError> {
         let Self {
             rule,
             key,
@@ -104,7 +105,7 @@ impl<'a> Body<'a> {
             (None, None, None) => {
                 let what =
                     "says nothing to charge; write `rule` and `key`, `charges`, or `request`";
-                Err(InputError::new("", format!("the event {what}")))
+                Err(InputError::new("", format!("the {whole} {what}")))
             }
             (Some(_), Some(_), _) => Err(either("charges", "rule")),
             (Some(_), None, Some(_)) => Err(either("request", "rule")),

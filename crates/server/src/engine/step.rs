@@ -1,5 +1,6 @@
 //! One event through the gate.
 
+use jeton::policy::NamedKeyError;
 use jeton::{ChargeError, Deciding, Gate, NamedCharge};
 use smallvec::SmallVec;
 
@@ -13,10 +14,15 @@ use super::input::InputError;
 pub fn step(gate: &Gate, event: &Event<'_>) -> Result<Deciding, InputError> {
     match &event.subject {
         Subject::Request(request, cost) => Ok(gate.decide(&**request, event.verb, *cost)),
-        Subject::One(charge) => charge_all(gate, event, std::slice::from_ref(charge))
-            .map_err(|error| located(&error, |_, member| member.to_owned())),
-        Subject::Several(charges) => charge_all(gate, event, charges)
-            .map_err(|error| located(&error, |index, member| format!("charges[{index}].{member}"))),
+        Subject::One(charge) => {
+            let charges = std::slice::from_ref(charge);
+            charge_all(gate, event, charges)
+                .map_err(|error| located(gate, charges, &error, |_, member| member.to_owned()))
+        }
+        Subject::Several(charges) => charge_all(gate, event, charges).map_err(|error| {
+            let member = |index, member: &str| format!("charges[{index}].{member}");
+            located(gate, charges, &error, member)
+        }),
     }
 }
 
@@ -38,11 +44,44 @@ fn charge_all(
     gate.charge(event.verb, &named)
 }
 
-fn located(error: &ChargeError, member: impl Fn(usize, &str) -> String) -> InputError {
-    let field = match error {
-        ChargeError::UnknownRule { index, .. } => member(*index, "rule"),
-        ChargeError::Key { index, .. } => member(*index, "key"),
-        _ => "charges".to_owned(),
+fn located(
+    gate: &Gate,
+    charges: &[Charge<'_>],
+    error: &ChargeError,
+    member: impl Fn(usize, &str) -> String,
+) -> InputError {
+    match error {
+        ChargeError::UnknownRule { index, .. } => {
+            InputError::new(member(*index, "rule"), error.to_string())
+        }
+        ChargeError::Key { index, error } => {
+            let what = charges
+                .get(*index)
+                .and_then(|charge| wanted_key(gate, charge, *error));
+            InputError::new(
+                member(*index, "key"),
+                what.unwrap_or_else(|| error.to_string()),
+            )
+        }
+        _ => InputError::new("charges", error.to_string()),
+    }
+}
+
+/// What is wrong with the key of a charge, and what the rule counts by.
+fn wanted_key(gate: &Gate, charge: &Charge<'_>, error: NamedKeyError) -> Option<String> {
+    let policy = gate.policy();
+    let name = charge.rule.as_str();
+    let (_, rule) = policy.rule(name)?;
+    let parts: Vec<String> = rule.rule().key.iter().map(ToString::to_string).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let what = match error {
+        NamedKeyError::Parts { given: 0, .. } => "is missing".to_owned(),
+        other => other.to_string(),
     };
-    InputError::new(field, error.to_string())
+    Some(format!(
+        "{what}; rule {name} counts by {}",
+        parts.join(" and ")
+    ))
 }

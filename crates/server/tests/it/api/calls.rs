@@ -209,6 +209,39 @@ fn what_is_wrong_is_named_in_a_problem_document() {
 }
 
 #[test]
+fn what_is_missing_is_named_with_what_to_write() {
+    let jeton = api(RULES);
+    for (body, said) in [
+        (
+            r#"{"rule":"api"}"#,
+            "`key`: is missing; rule api counts by client-ip",
+        ),
+        (
+            r#"{"rule":"apo","key":"a"}"#,
+            "`rule`: no rule is named \"apo\"; did you mean \"api\"? GET /v1/rules lists them",
+        ),
+        (
+            r#"{"charges":[{"rule":"nobody","key":"a"}]}"#,
+            "`charges[0].rule`: no rule is named \"nobody\"; GET /v1/rules lists them",
+        ),
+        (
+            r#"{"key":"a"}"#,
+            "`key`: stands without `rule`; write whose key it is",
+        ),
+        ("{}", "the body says nothing to charge"),
+    ] {
+        let refused = post(jeton.api_address(), "/v1/take", body);
+        let problem = document(&refused);
+        assert!(
+            problem["detail"]
+                .as_str()
+                .is_some_and(|it| it.starts_with(said)),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_event_is_a_problem_too() {
     let jeton = api(RULES);
     let address = jeton.api_address();
@@ -287,7 +320,7 @@ fn the_rules_are_told_in_numbers_and_in_words() {
         json!({
             "name": "api", "mode": "enforce", "key": ["client-ip"], "algorithm": "token-bucket",
             "rate_units": 3, "rate_per_us": 1_000_000, "burst": 5,
-            "meaning": "3/s per address, bursts to 5", "scope": "",
+            "meaning": "3/s per address, bursts to 5", "scope": "", "missing": "",
             "worst_case": {
                 "at_most": "at most 8 in any 1 s", "interval": "one per about 333.33 ms",
                 "any_second": 8, "any_minute": 185
