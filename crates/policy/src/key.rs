@@ -20,7 +20,8 @@ pub enum KeyPart {
     /// `host`: in lower case, without port.
     Host,
     /// `path`: in normal form, with encoded slashes decoded: a service may take them for slashes,
-    /// and all spellings of a path have one counter.
+    /// and all spellings of a path have one counter. Paths that services would resolve to
+    /// different places (`/a%2Fb/../c`) have one together.
     Path,
     /// `route`: the pattern that matched.
     Route,

@@ -4,7 +4,7 @@ mod cover;
 
 use crate::key::KeyPart;
 use crate::pattern::Pattern;
-use crate::request::{Reading, Request};
+use crate::request::{AMBIGUOUS, Reading, Request};
 use crate::setting::Setting;
 use crate::value::{first_cookie, first_parameter};
 
@@ -14,8 +14,9 @@ use crate::value::{first_cookie, first_parameter};
 pub struct Match {
     /// One of these. `GET` also stands for `HEAD`.
     pub methods: Vec<Setting<String>>,
-    /// One of these, compared with the normal form of the path; of a path with an encoded slash,
-    /// also with what it is to a service that decodes it. One of the two is enough.
+    /// One of these, compared with the normal form of the path; of a path with an encoded slash
+    /// or a backslash, also with what it is to services that take those for slashes. One of these
+    /// readings is enough.
     pub paths: Vec<Setting<Pattern>>,
     /// Whether letters of the path must have the same case, here and in the key.
     pub match_case: bool,
@@ -34,17 +35,44 @@ pub struct Match {
 pub(crate) struct Matched<'r> {
     /// The pattern that spoke of its path; `None` if the rule speaks of all paths.
     pub(crate) route: Option<&'r Pattern>,
-    /// Whether only one of two readings of the path matched. Enough to limit, not to lift.
+    /// Whether some reading of the path did not match. Enough to limit, not to lift.
     pub(crate) in_doubt: bool,
-    second: bool,
+    counted: Counted,
+}
+
+/// The reading of a path that a request is counted by.
+#[derive(Clone, Copy, Debug)]
+enum Counted {
+    /// The normal form.
+    Plain,
+    /// One of the others.
+    Other(usize),
+    /// One that stands for all of them, if they agree.
+    All,
+    /// None: they disagree.
+    Ambiguous,
 }
 
 impl Matched<'_> {
-    /// The path to count by. Of two that matched it is the second, so that the spellings of what
-    /// is one path to a service that decodes slashes have one counter.
-    pub(crate) fn reading<'a, 'f>(&self, request: &'a Request<'f>) -> Option<&'a Reading<'f>> {
-        let second = self.second.then(|| request.second_path()).flatten();
-        second.or_else(|| request.path())
+    /// How a rule matches that speaks of all paths.
+    pub(crate) const EVERY: Self = Self {
+        route: None,
+        in_doubt: false,
+        counted: Counted::All,
+    };
+
+    /// The path to count by, so that neither the spellings of a path nor what a service would
+    /// not see in it make new counters.
+    pub(crate) fn path<'a>(&self, request: &'a Request<'_>, match_case: bool) -> Option<&'a str> {
+        let plain = request.path()?;
+        let others = request.other_paths();
+        let reading = match self.counted {
+            Counted::Plain => Some(plain),
+            Counted::Other(at) => others.get(at),
+            Counted::All if request.readings_agree() => Some(others.last().unwrap_or(plain)),
+            Counted::All | Counted::Ambiguous => None,
+        };
+        Some(reading.map_or(AMBIGUOUS, |reading| reading.text(match_case)))
     }
 }
 
@@ -73,23 +101,39 @@ impl Match {
         rest.then_some(matched)
     }
 
-    fn path(&self, request: &Request<'_>) -> Option<Matched<'_>> {
-        let found = |route, in_doubt, second| Matched {
-            route,
-            in_doubt,
-            second,
-        };
+    /// How its paths match; other conditions aside.
+    pub(crate) fn path(&self, request: &Request<'_>) -> Option<Matched<'_>> {
         if self.paths.is_empty() {
-            return Some(found(None, false, true));
+            return Some(Matched::EVERY);
         }
-        let first = self.route(request.path()?);
-        let Some(reading) = request.second_path() else {
-            return first.map(|route| found(Some(route), false, false));
-        };
-        let second = self.route(reading);
-        let in_doubt = first.is_none() || second.is_none();
-        let route = second.or(first)?;
-        Some(found(Some(route), in_doubt, second.is_some()))
+        let plain = request.path()?;
+        let mut found = self
+            .route(plain)
+            .map(|route| (plain, route, Counted::Plain));
+        let mut in_doubt = false;
+        let others = request.other_paths();
+        if !others.is_empty() {
+            in_doubt = found.is_none();
+        }
+        for (at, reading) in others.iter().enumerate() {
+            let Some(route) = self.route(reading) else {
+                in_doubt = true;
+                continue;
+            };
+            let counted = match found {
+                Some((before, _, counted)) if before.as_str() == reading.as_str() => counted,
+                Some(_) if at + 1 == others.len() && request.readings_agree() => Counted::Other(at),
+                Some(_) => Counted::Ambiguous,
+                None => Counted::Other(at),
+            };
+            found = Some((reading, route, counted));
+        }
+        let (_, route, counted) = found?;
+        Some(Matched {
+            route: Some(route),
+            in_doubt,
+            counted,
+        })
     }
 
     /// The first pattern that speaks of a path.

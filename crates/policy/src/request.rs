@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::net::IpAddr;
 
 use jeton_wire::client_ip::canonical;
-use jeton_wire::path::{fold_case, normal_form, second_reading};
+use jeton_wire::path::{fold_case, normal_form, other_readings};
 
 use crate::facts::Facts;
 
@@ -14,7 +14,8 @@ pub(crate) struct Request<'f> {
     pub(crate) facts: &'f dyn Facts,
     pub(crate) client_ip: Option<IpAddr>,
     path: OnceCell<Option<Reading<'f>>>,
-    second: OnceCell<Option<Reading<'f>>>,
+    others: OnceCell<Vec<Reading<'f>>>,
+    agree: OnceCell<bool>,
     host: OnceCell<Option<Cow<'f, str>>>,
     preflight: OnceCell<bool>,
 }
@@ -25,7 +26,8 @@ impl<'f> Request<'f> {
             facts,
             client_ip: facts.client_ip().map(canonical),
             path: OnceCell::new(),
-            second: OnceCell::new(),
+            others: OnceCell::new(),
+            agree: OnceCell::new(),
             host: OnceCell::new(),
             preflight: OnceCell::new(),
         }
@@ -37,13 +39,32 @@ impl<'f> Request<'f> {
         self.path.get_or_init(read).as_ref()
     }
 
-    /// The path as a service sees it that takes `%2F` for a slash, if it has one.
-    pub(crate) fn second_path(&self) -> Option<&Reading<'f>> {
+    /// The path in the eyes of services that take more for a slash; none for nearly all paths.
+    pub(crate) fn other_paths(&self) -> &[Reading<'f>] {
+        let own = |text| Reading::new(Cow::Owned(text));
         let read = || {
-            let second = second_reading(self.facts.path()?.as_bytes())?;
-            Some(Reading::new(Cow::Owned(second)))
+            let path = self.facts.path().unwrap_or_default();
+            other_readings(path.as_bytes())
+                .into_iter()
+                .map(own)
+                .collect()
         };
-        self.second.get_or_init(read).as_ref()
+        self.others.get_or_init(read)
+    }
+
+    /// Whether each reading of the path, its slashes decoded, is the last one: then that stands
+    /// for all of them, whichever is the service's.
+    pub(crate) fn readings_agree(&self) -> bool {
+        *self.agree.get_or_init(|| {
+            let others = self.other_paths();
+            let last = others.last().map(Reading::as_str);
+            let all = self.path().into_iter().chain(others);
+            let agrees = |reading: &Reading<'_>| {
+                let decoded = other_readings(reading.as_str().as_bytes()).pop();
+                last.is_none_or(|last| decoded.as_deref().unwrap_or(reading.as_str()) == last)
+            };
+            all.into_iter().all(agrees)
+        })
     }
 
     /// The host in normal form.
@@ -101,11 +122,9 @@ impl<'f> Reading<'f> {
     }
 }
 
-/// The path by which a caller counts that names it: the second reading, if there is one.
-pub(crate) fn named_path(path: &str) -> Reading<'_> {
-    let second = second_reading(path.as_bytes()).map(Cow::Owned);
-    Reading::new(second.unwrap_or_else(|| normal_form(path.as_bytes())))
-}
+/// Stands in a key for a path that leads to different places, depending on who reads it. All of
+/// them are counted together: no service has use for any. No path in normal form looks like it.
+pub(crate) const AMBIGUOUS: &str = "//";
 
 /// A host without port and last dot, in lower case.
 pub(crate) fn normal_host(host: &str) -> Cow<'_, str> {

@@ -21,8 +21,8 @@
 //! (`%%36c`), and the form of a form must be itself.
 //!
 //! Services disagree about `%2F`: to some it is part of a name, others (nginx among them) decode it
-//! before they resolve dots, and then `/x/..%2flogin` is `/login`. The form keeps it; [`second_reading`]
-//! is what those others see, and a rule has to stand for both.
+//! before they resolve dots, and then `/x/..%2flogin` is `/login`. The form keeps it;
+//! [`other_readings`] are what others see, and a rule has to stand for all.
 //!
 //! Letters keep their case; [`fold_case`] is for rules that do not tell case apart.
 //! Literal parts of a rule's pattern must be brought into this form before they are compared with it.
@@ -53,39 +53,69 @@ pub fn normal_form(path: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The normal form as a service sees it that takes `%2F` for a slash, if that differs. A backslash
-/// counts as one too, encoded or not: URL parsers by the WHATWG standard and some Windows servers
-/// read it so.
+/// The normal forms of a path in the eyes of services that take more than `/` for a slash, if it
+/// holds any such thing: `%2F` (nginx), a backslash (URL parsers by the WHATWG standard), or both
+/// and `%5C` too (some Windows servers). At most three; the last is that of the most slashes.
 ///
-/// `None` costs one look at each byte.
+/// Nothing is allocated for a path without; it costs one look at each byte.
 ///
 /// ```
-/// # use jeton_wire::path::second_reading;
-/// assert_eq!(second_reading(b"/x/..%2flogin").as_deref(), Some("/login"));
-/// assert_eq!(second_reading(b"/x\\..\\login").as_deref(), Some("/login"));
-/// assert_eq!(second_reading(b"/login?next=%2F"), None);
+/// # use jeton_wire::path::other_readings;
+/// assert_eq!(other_readings(b"/x/..%2flogin"), ["/login"]);
+/// assert_eq!(other_readings(br"/a%2fb\..\login"), ["/a/b%5C..%5Clogin", "/login", "/a/login"]);
+/// assert!(other_readings(b"/login?next=%2F").is_empty());
 /// ```
 #[must_use]
-pub fn second_reading(path: &[u8]) -> Option<String> {
+pub fn other_readings(path: &[u8]) -> Vec<String> {
     let path = without_query(path);
+    let mut readings = Vec::new();
     if !path.iter().any(|byte| matches!(byte, b'%' | b'\\')) {
-        return None;
+        return readings;
     }
-    let mut decoded = Vec::with_capacity(path.len());
+    let kinds: [&[Slash]; 3] = [
+        &[Slash::Encoded],
+        &[Slash::Back],
+        &[Slash::Encoded, Slash::Back, Slash::EncodedBack],
+    ];
+    for kind in kinds {
+        let decoded = with_slashes(path, kind);
+        if decoded != path {
+            readings.push(normal_form(&decoded).into_owned());
+        }
+    }
+    readings.dedup();
+    readings
+}
+
+/// What some take for a slash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slash {
+    Encoded,
+    Back,
+    EncodedBack,
+}
+
+/// A path with slashes for what is taken for them. A percent sign is no digit, so none of them
+/// hides between two escapes.
+fn with_slashes(path: &[u8], kinds: &[Slash]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(path.len());
     let mut rest = path;
     while let Some((&byte, tail)) = rest.split_first() {
-        // A percent sign is no digit, so no slash hides between two escapes.
-        let (slash, tail) = match rest {
-            [b'%', b'2', b'f' | b'F', tail @ ..] | [b'%', b'5', b'c' | b'C', tail @ ..] => {
-                (true, tail)
-            }
-            _ => (byte == b'\\', tail),
+        let (kind, after) = match rest {
+            [b'%', b'2', b'f' | b'F', after @ ..] => (Some(Slash::Encoded), after),
+            [b'%', b'5', b'c' | b'C', after @ ..] => (Some(Slash::EncodedBack), after),
+            [b'\\', after @ ..] => (Some(Slash::Back), after),
+            _ => (None, tail),
         };
-        decoded.push(if slash { b'/' } else { byte });
-        rest = tail;
+        if kind.is_some_and(|kind| kinds.contains(&kind)) {
+            out.push(b'/');
+            rest = after;
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
     }
-    let any = decoded.as_slice() != path;
-    any.then(|| normal_form(&decoded).into_owned())
+    out
 }
 
 /// A normal form with its ASCII letters in lower case; the digits of `%2F` stay as they are.

@@ -25,8 +25,8 @@ pub(super) const MATCH: Vocabulary = Vocabulary {
             "path",
             Shape::Texts(Form::Path),
             "One of these paths: {x} stands for one segment, {x..} for the rest. A path with an \
-             encoded slash (%2F) is also matched as if the slash stood there; one match limits, \
-             but only both let the rule replace others.",
+             encoded slash (%2F) or a backslash is also matched as if slashes stood there; one \
+             match limits, but only all of them let the rule replace others.",
         ),
         word(
             "match_case",

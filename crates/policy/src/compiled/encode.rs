@@ -92,9 +92,7 @@ fn push_part(
         KeyPart::Global => return true,
         KeyPart::Method => facts.method(),
         KeyPart::Host => request.host(),
-        KeyPart::Path => matched
-            .reading(request)
-            .map(|path| path.text(lens.match_case)),
+        KeyPart::Path => matched.path(request, lens.match_case),
         KeyPart::Route => matched.route.map(crate::Pattern::as_str),
         KeyPart::Descriptor(name) => facts.descriptor(name),
     };

@@ -250,7 +250,7 @@ impl Policy {
 
     /// Takes out the rules that a matching one replaces. A rule in shadow has no vote, so it
     /// replaces only rules in shadow; a replaced rule still replaces others. A rule whose path
-    /// matches in one of two readings only replaces none: that reading may not be the service's.
+    /// does not match in every reading replaces none: the others may be the service's.
     fn drop_replaced(&self, slots: &mut Vec<Slot>) {
         for by in 0..slots.len() {
             let sure = slots.get(by).filter(|slot| !slot.in_doubt);

@@ -1,13 +1,16 @@
 //! Keys that a caller names in text: `{"rule": "api", "key": "alice"}`.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use jeton_wire::client_ip::AddressKey;
 
 use super::encode::{bound, push_address, push_text};
 use super::policy::CompiledRule;
+use crate::facts::Facts;
 use crate::key::KeyPart;
-use crate::request::{named_path, normal_host};
+use crate::matching::Matched;
+use crate::request::{Request, normal_host};
 
 /// Why texts are no key of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +79,41 @@ impl CompiledRule {
             },
             KeyPart::Host => push_text(normal_host(text).as_bytes(), out),
             KeyPart::Path if text.starts_with('/') => {
-                push_text(named_path(text).text(lens.match_case).as_bytes(), out);
+                let facts = PathOnly(text);
+                let request = Request::new(&facts);
+                let matched = self.rule().matches.path(&request);
+                let matched = matched.unwrap_or(Matched::EVERY);
+                let path = matched.path(&request, lens.match_case);
+                push_text(path.unwrap_or(text).as_bytes(), out);
             }
             _ => push_text(text.as_bytes(), out),
         }
     }
+}
+
+/// Facts of which only the path is known.
+struct PathOnly<'a>(&'a str);
+
+impl Facts for PathOnly<'_> {
+    fn client_ip(&self) -> Option<IpAddr> {
+        None
+    }
+
+    fn method(&self) -> Option<&str> {
+        None
+    }
+
+    fn host(&self) -> Option<&str> {
+        None
+    }
+
+    fn path(&self) -> Option<&str> {
+        Some(self.0)
+    }
+
+    fn query(&self) -> Option<&str> {
+        None
+    }
+
+    fn header(&self, _: &str, _: &mut dyn FnMut(&[u8])) {}
 }

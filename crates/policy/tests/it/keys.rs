@@ -102,6 +102,23 @@ fn a_path_is_counted_in_the_reading_that_matched() {
 }
 
 #[test]
+fn paths_that_nobody_agrees_on_have_one_key() {
+    let policy = keyed("\"path\"");
+    let of = |path: &str| key(&policy, &Request::get(path));
+    let one = of("/a%2fb/../login");
+    for path in ["/c%2fd/../login", "/e\\f/../x", "/g%5ch%2f..%2flogin"] {
+        assert_eq!(of(path), one, "{path}");
+    }
+    assert!(one != of("/login") && one != of("/a/login"));
+    // A caller names what a door counts.
+    for path in ["/x/..%2FLogin", "/a%2fb/../login", "/%6cogin"] {
+        let mut named = Vec::new();
+        policy.rules()[0].named_key(&[path], &mut named).unwrap();
+        assert_eq!(named, of(path), "{path}");
+    }
+}
+
+#[test]
 fn a_missing_part_is_not_an_empty_one() {
     let policy = keyed("[\"header:x-a\", \"header:x-b\"]");
     let of = |headers: &[(&str, &str)]| {
