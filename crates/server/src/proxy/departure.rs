@@ -4,6 +4,9 @@
 //! to, and still listens (RFC 9293, section 3.6, "a connection is half-closed"). Over TCP a client
 //! that closed its socket sends the very same FIN. What tells them apart is the reset that answers
 //! the next bytes written to a socket that is closed; a Unix socket knows at once.
+//!
+//! Others take the FIN itself for the end (nginx logs 499 and sends nothing, unless told
+//! `proxy_ignore_client_abort`). Here a request was charged before, and what is charged is answered.
 
 use std::future::Future;
 use std::io;
