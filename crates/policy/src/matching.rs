@@ -110,11 +110,8 @@ impl Match {
         let mut found = self
             .route(plain)
             .map(|route| (plain, route, Counted::Plain));
-        let mut in_doubt = false;
         let others = request.other_paths();
-        if !others.is_empty() {
-            in_doubt = found.is_none();
-        }
+        let mut in_doubt = found.is_none();
         for (at, reading) in others.iter().enumerate() {
             let Some(route) = self.route(reading) else {
                 in_doubt = true;

@@ -57,13 +57,14 @@ impl<'f> Request<'f> {
     pub(crate) fn readings_agree(&self) -> bool {
         *self.agree.get_or_init(|| {
             let others = self.other_paths();
-            let last = others.last().map(Reading::as_str);
-            let all = self.path().into_iter().chain(others);
+            let Some(last) = others.last() else {
+                return true;
+            };
             let agrees = |reading: &Reading<'_>| {
                 let decoded = other_readings(reading.as_str().as_bytes()).pop();
-                last.is_none_or(|last| decoded.as_deref().unwrap_or(reading.as_str()) == last)
+                decoded.as_deref().unwrap_or(reading.as_str()) == last.as_str()
             };
-            all.into_iter().all(agrees)
+            self.path().into_iter().chain(others).all(agrees)
         })
     }
 
