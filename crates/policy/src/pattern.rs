@@ -33,6 +33,19 @@ enum Segment {
     Any,
 }
 
+/// The pattern that a plain regular expression stands for.
+fn without_expressions(plain: &str) -> String {
+    let path = match plain.strip_suffix("/.*") {
+        Some(begin) => format!("/{begin}/{{rest..}}"),
+        None => format!("/{plain}"),
+    };
+    let is_plain = !path.contains(['(', '[', '|', '+', '\\', '$']);
+    match Pattern::parse(&path) {
+        Ok(_) if is_plain => format!("{path:?}"),
+        _ => "such as \"/api/{rest..}\" or \"/reports/{id}\"".to_owned(),
+    }
+}
+
 /// What the text of one segment is.
 enum Piece<'a> {
     Literal,
@@ -50,8 +63,8 @@ impl Pattern {
         let inner = text.strip_prefix('/').ok_or_else(|| {
             let plain = text.trim_start_matches(['^', '/']).trim_end_matches('$');
             if plain.len() < text.len() {
-                let fix = format!("{:?}", format!("/{plain}"));
-                return fault("is a regular expression, and patterns are none").fix(fix);
+                let fault = fault("is a regular expression, and patterns are none");
+                return fault.fix(without_expressions(plain));
             }
             fault("does not begin with a slash").fix(format!("{:?}", format!("/{text}")))
         })?;
@@ -260,6 +273,12 @@ mod tests {
     fn a_slip_names_its_fix() {
         for (text, fix) in [
             ("login", "\"/login\""),
+            ("^/login$", "\"/login\""),
+            ("^/api/.*$", "\"/api/{rest..}\""),
+            (
+                "^/a(b|c)[0-9]+$",
+                "such as \"/api/{rest..}\" or \"/reports/{id}\"",
+            ),
             ("/login/", "\"/login\""),
             ("//login", "\"/login\""),
             ("/%6cogin", "\"/login\""),

@@ -6,8 +6,7 @@ use jeton_wire::client_ip::Ipv6Prefix;
 use super::PREFLIGHT_FACTOR;
 use super::encode::Lens;
 use super::id::{Counter, rule_id};
-use crate::diagnostic::Report;
-use crate::diagnostic::nearest;
+use crate::diagnostic::{Report, nearest};
 use crate::rule::{Allowance, Rule, Terms};
 use crate::settings::Settings;
 

@@ -132,14 +132,16 @@ impl Numbers {
                 window: span,
                 anchor,
             }) => window(limit, span, Some(anchor_word(anchor))),
-            Allowance::Quota(Terms::SlidingLog {
-                limit,
-                window: span,
-            }) => window(limit, span, None),
-            Allowance::Quota(Terms::SlidingCounter {
-                limit,
-                window: span,
-            }) => window(limit, span, None),
+            Allowance::Quota(
+                Terms::SlidingLog {
+                    limit,
+                    window: span,
+                }
+                | Terms::SlidingCounter {
+                    limit,
+                    window: span,
+                },
+            ) => window(limit, span, None),
         }
     }
 }
