@@ -51,7 +51,7 @@ pub(super) const PROXY: Vocabulary = Vocabulary {
         word(
             "max_connections",
             Shape::Count(1, 1_000_000),
-            "Client connections held at once; more wait to be accepted. Default 10000.",
+            "Client connections held at once; more wait to be accepted. Default 10000; fewer where open files are scarce.",
         ),
     ],
     required: &["listen", "upstream"],
@@ -83,7 +83,7 @@ pub(super) const STORE: Vocabulary = Vocabulary {
         ),
         word(
             "max_keys",
-            Shape::Count(1, 10_000_000_000),
+            Shape::Count(1, 1 << 30),
             "Hard cap on keys. Default 1000000.",
         ),
         word(
