@@ -316,8 +316,9 @@ mod tests {
         #[test]
         fn a_path_in_normal_form_is_a_pattern_of_itself(path in "(/[a-zA-Z0-9%._~-]{1,6}){0,4}") {
             let normal = normal_form(path.as_bytes());
-            // A star is refused, for it would be meant as a wildcard; `%2A` stands for one.
-            let pattern = Pattern::parse(&normal.replace('*', "%2A")).unwrap();
+            // A star is refused however it is written: it would be meant as a wildcard.
+            prop_assume!(!normal.contains('*'));
+            let pattern = Pattern::parse(&normal).unwrap();
             prop_assert!(pattern.matches(&normal, true));
         }
     }
