@@ -1,6 +1,6 @@
-//! The normal form of a path is its own normal form.
+//! The normal form of a path is its own normal form, and so is every other reading of it.
 #![no_main]
-use jeton_wire::path::{fold_case, normal_form};
+use jeton_wire::path::{fold_case, normal_form, other_readings};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|path: &[u8]| {
@@ -8,4 +8,9 @@ fuzz_target!(|path: &[u8]| {
     assert_eq!(normal_form(once.as_bytes()), once);
     let folded = fold_case(&once).into_owned();
     assert_eq!(fold_case(&folded), folded);
+    let others = other_readings(path);
+    assert!(others.len() <= 3);
+    for other in others {
+        assert_eq!(normal_form(other.as_bytes()), other);
+    }
 });
