@@ -51,6 +51,19 @@ trait Algorithm {
     fn edit(&self, state: &Self::State<'_>) -> Edit;
 }
 
+/// What of `units` charged now fits into the room that is left, and what of the rest becomes debt:
+/// there is never more of that than one limit.
+const fn room_and_debt(units: u32, room: Option<u32>, debt: u32, limit: u32) -> (u32, u32) {
+    let room = match room {
+        Some(room) if room < units => room,
+        Some(_) => units,
+        None => 0,
+    };
+    let most = limit.saturating_sub(debt);
+    let rest = units - room;
+    (room, if rest < most { rest } else { most })
+}
+
 impl Quota {
     /// Decides one act on one state at `now`. Pure: the caller carries out [`Outcome::edit`].
     ///

@@ -3,7 +3,7 @@
 //! Exact in each window, and up to twice the limit around an edge. Units above the limit (a settle
 //! can cost more than was held) are debt: they count in the windows that follow.
 
-use super::{Algorithm, Levels};
+use super::{Algorithm, Levels, room_and_debt};
 use crate::quota::{Anchor, FixedWindow};
 use crate::{Cell, Edit, Micros, Receipt, Span, TailEdit, View};
 
@@ -139,8 +139,7 @@ impl Algorithm for FixedWindow {
     }
 
     fn raise(&self, s: &mut State, units: u32) -> u32 {
-        let count = units.min(self.room(s).unwrap_or(0));
-        let debt = (units - count).min(self.limit.saturating_sub(s.debt));
+        let (count, debt) = room_and_debt(units, self.room(s), s.debt, self.limit);
         s.count += count;
         s.debt += debt;
         count + debt

@@ -5,7 +5,7 @@
 //! own definition. Against a log it errs both ways: fewer than twice the limit can pass in the
 //! length of one window.
 
-use super::{Algorithm, Levels};
+use super::{Algorithm, Levels, room_and_debt};
 use crate::quota::SlidingCounter;
 use crate::{Cell, Edit, Micros, Receipt, Span, TailEdit, View};
 
@@ -183,8 +183,7 @@ impl Algorithm for SlidingCounter {
     }
 
     fn raise(&self, s: &mut State, units: u32) -> u32 {
-        let cur = units.min(self.room(s).unwrap_or(0));
-        let debt = (units - cur).min(self.limit.saturating_sub(s.debt));
+        let (cur, debt) = room_and_debt(units, self.room(s), s.debt, self.limit);
         s.cur += cur;
         s.debt += debt;
         cur + debt

@@ -4,7 +4,7 @@
 //! binary search and leaving needs no write. Units above the limit (a settle can cost more than was
 //! held) are debt: one entry stamped a window later, always the last, counted from the start.
 
-use super::{Algorithm, Levels};
+use super::{Algorithm, Levels, room_and_debt};
 use crate::quota::SlidingLog;
 use crate::{Cell, Edit, Entry, Micros, Receipt, Span, TailEdit, View};
 
@@ -218,8 +218,7 @@ impl Algorithm for SlidingLog {
 
     fn raise(&self, s: &mut State<'_>, units: u32) -> u32 {
         let (old_debt, stamp) = s.debt().map_or((0, 0), |e| (e.cost, e.stamp));
-        let plain = units.min(self.room(s).unwrap_or(0));
-        let debt = (units - plain).min(self.limit.saturating_sub(old_debt));
+        let (plain, debt) = room_and_debt(units, self.room(s), old_debt, self.limit);
         let stamp = if debt > 0 {
             s.raw + self.window.as_micros()
         } else {
