@@ -1,5 +1,7 @@
 //! An upstream that is down, resets, breaks off or talks nonsense.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use crate::support::nginx::Nginx;
 use crate::support::proxy::Proxy;
 use crate::support::raw::{Raw, Reply, exchange};
 use crate::support::upstream::Upstream;
-use crate::support::{Folder, noise, run};
+use crate::support::{Folder, eventually, noise, run};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -201,19 +203,30 @@ fn an_upstream_that_answers_and_resets_an_upload_is_heard() {
 
 #[test]
 fn an_answer_too_many_is_nobodys() {
-    // Whoever asks next on this connection must not get it.
-    let upstream = Upstream::start(|accepted| {
-        while accepted.read_request().is_some() {
-            accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright");
-            accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong");
+    // Whoever asks next on this connection must not get it, be it there at once or later on.
+    for at_once in [true, false] {
+        let written = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&written);
+        let upstream = Upstream::start(move |accepted| {
+            let answer = |word| format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{word}");
+            while accepted.read_request().is_some() {
+                if at_once {
+                    accepted.write(&(answer("right") + &answer("wrong")));
+                } else {
+                    accepted.write(&answer("right"));
+                    accepted.write(&answer("wrong"));
+                }
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let proxy = Proxy::start(&upstream.url());
+        let mut client = Raw::connect(proxy.address());
+        for number in 0..20 {
+            let reply = client.send(GET).read_response();
+            assert!(!reply.body().contains("wrong"), "{number}: {}", reply.text);
+            // An answer that comes only after the next request was sent can be told by nobody.
+            eventually("all is written", || written.load(Ordering::SeqCst) > number);
         }
-    });
-    let proxy = Proxy::start(&upstream.url());
-    let mut client = Raw::connect(proxy.address());
-    for number in 0..20 {
-        thread::sleep(Duration::from_millis(number % 3));
-        let reply = client.send(GET).read_response();
-        assert!(!reply.body().contains("wrong"), "{number}: {}", reply.text);
     }
 }
 

@@ -205,6 +205,8 @@ fn f54_a_client_that_closes_takes_its_stream_with_it() {
     let proxy = Proxy::with(&upstream.url(), admission, |_| {});
     let mut client = Raw::connect(proxy.address());
     client.send(GET).read_until(|text| text.contains("event"));
+    // It is counted after it is sent.
+    eventually("the event is counted", || events.load(Ordering::SeqCst) > 0);
     let before = events.load(Ordering::SeqCst);
     drop(client);
     eventually("the upstream is free", || is_left.load(Ordering::SeqCst));
