@@ -32,7 +32,7 @@ nginx_conf "$dir/limit.conf" 19802 'limit_req_zone $binary_remote_addr zone=z:10
 
 nginx -c "$dir/up.conf" & pids="$pids $!"
 nginx -c "$dir/limit.conf" & nginx_master=$!; pids="$pids $nginx_master"
-TOKIO_WORKER_THREADS=1 "$target/examples/bare_relay" 127.0.0.1:19803 127.0.0.1:19801 >/dev/null 2>&1 & bare=$!; pids="$pids $bare"
+TOKIO_WORKER_THREADS=1 "$target/examples/bare_relay" 127.0.0.1:19803 http://127.0.0.1:19801 >/dev/null 2>&1 & bare=$!; pids="$pids $bare"
 TOKIO_WORKER_THREADS=1 JETON_LOG=error "$target/jeton" proxy --upstream http://127.0.0.1:19801 --limit 1000000/s \
     --listen 127.0.0.1:19804 >/dev/null 2>&1 & jeton=$!; pids="$pids $jeton"
 sleep 1
@@ -41,7 +41,13 @@ nginx_worker="$(pgrep -P "$nginx_master" | head -n 1)"
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 measure() { # name, port, pid
     before="$(ticks "$3")"
-    requests="$(wrk -t1 -c64 -d"${seconds}s" "http://127.0.0.1:$2/" | awk '/requests in/ { print $1 }')"
+    wrk -t1 -c64 -d"${seconds}s" "http://127.0.0.1:$2/" >"$dir/wrk"
+    if grep -q "Non-2xx\|Socket errors" "$dir/wrk"; then
+        echo "$1 did not answer every request:" >&2
+        cat "$dir/wrk" >&2
+        exit 1
+    fi
+    requests="$(awk '/requests in/ { print $1 }' "$dir/wrk")"
     after="$(ticks "$3")"
     echo "$1 $requests $(((after - before) * 1000000 / $(getconf CLK_TCK)))" >>"$dir/rows"
 }
