@@ -25,6 +25,7 @@ mod checked;
 mod compiled;
 mod diagnostic;
 mod facts;
+mod fingerprint;
 mod flags;
 mod key;
 mod language;
@@ -53,6 +54,7 @@ pub use compiled::{
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use facts::Facts;
+pub use fingerprint::{Fingerprint, Fingerprints};
 pub use flags::Flags;
 pub use key::KeyPart;
 pub use matching::Match;
