@@ -2,6 +2,7 @@
 //! client: rules and reasons are the policy's and ours.
 
 mod render;
+mod standing;
 mod timing;
 
 use std::fmt;
@@ -12,13 +13,15 @@ use std::time::Instant;
 use jeton::{Answered, Disposition, Gate, Table};
 
 pub use render::{CONTENT_TYPE, render};
+use standing::Standing;
+pub use standing::{Anew, Reloaded};
 use timing::Timing;
 
 /// Everything that is counted, shared by all doors.
 pub struct Metrics {
     gate: Gate,
     table: Arc<Table>,
-    generation: u64,
+    standing: Standing,
     decisions: Timing,
     degraded: AtomicBool,
 }
@@ -26,7 +29,7 @@ pub struct Metrics {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics")
-            .field("generation", &self.generation)
+            .field("generation", &self.generation())
             .finish_non_exhaustive()
     }
 }
@@ -39,15 +42,36 @@ impl Metrics {
         Self {
             gate,
             table,
-            generation,
+            standing: Standing::new(generation),
             decisions: Timing::default(),
             degraded,
         }
     }
 
     /// How many policies have been in force, the present one included.
-    pub const fn generation(&self) -> u64 {
-        self.generation
+    pub fn generation(&self) -> u64 {
+        self.standing.generation()
+    }
+
+    /// What the latest reload did; none if there was none.
+    pub fn reloaded(&self) -> Option<Arc<Reloaded>> {
+        self.standing.reloaded()
+    }
+
+    /// Why the policy file, as it was last read, is not what is in force; none if it is.
+    pub fn refusal(&self) -> Option<Arc<str>> {
+        self.standing.refusal()
+    }
+
+    /// Notes that another policy is in force: `tell` is given its number. Tells whether files were
+    /// refused before.
+    pub(crate) fn swapped(&self, tell: impl FnOnce(u64) -> Reloaded) -> (Arc<Reloaded>, bool) {
+        self.standing.swapped(tell)
+    }
+
+    /// Notes that the policy file is not what is in force.
+    pub(crate) fn refused(&self, why: &str) {
+        self.standing.refused(why.into());
     }
 
     /// Notes a decision that was asked for at `asked`.

@@ -2,6 +2,7 @@
 
 mod logging;
 mod open_files;
+mod policy_file;
 mod settings;
 mod signals;
 mod start_error;
@@ -21,8 +22,9 @@ use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
 pub use logging::start_logging;
 use open_files::make_room;
+pub use policy_file::{PolicyFile, Seen, Unreadable};
 pub use settings::{address_of, proxy_settings};
-pub use signals::Signals;
+pub use signals::{HangUps, Signals};
 pub use start_error::StartError;
 pub use store::{Seeding, table_for};
 

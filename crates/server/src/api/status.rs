@@ -16,16 +16,21 @@ pub(super) async fn healthz() -> Response {
     answer::respond(StatusCode::OK, TEXT, "ok\n".into())
 }
 
-/// New work is welcome: not once the process has been told to stop.
+/// New work is welcome: not once the process has been told to stop. A policy file that is not what
+/// is in force is told, and no reason to send nothing here: the policy before it still decides.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
-    if api.0.ready.load(Ordering::Acquire) {
-        answer::respond(StatusCode::OK, TEXT, "ready\n".into())
-    } else {
-        answer::problem_of(
+    if !api.0.ready.load(Ordering::Acquire) {
+        return answer::problem_of(
             StatusCode::SERVICE_UNAVAILABLE,
             "This process is being stopped.",
-        )
+        );
     }
+    let metrics = &api.0.metrics;
+    let text = match metrics.refusal() {
+        None => "ready\n".to_owned(),
+        Some(why) => format!("ready, under policy {}: {why}\n", metrics.generation()),
+    };
+    answer::respond(StatusCode::OK, TEXT, text.into())
 }
 
 pub(super) async fn metrics(State(api): State<Api>) -> Response {

@@ -106,9 +106,10 @@ fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
 }
 
 fn service(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "1 if the policy file, as last read, could be loaded";
-    gauge(encoder, "jeton_config_ok", help, 1)?;
-    let generation = i64::try_from(metrics.generation).unwrap_or(i64::MAX);
+    let help = "1 if the policy file, as last read, is in force";
+    let is_ok = i64::from(metrics.refusal().is_none());
+    gauge(encoder, "jeton_config_ok", help, is_ok)?;
+    let generation = i64::try_from(metrics.generation()).unwrap_or(i64::MAX);
     let help = "Policies that have been in force, the present one included";
     gauge(encoder, "jeton_config_generation", help, generation)?;
     encoder
