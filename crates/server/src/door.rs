@@ -60,12 +60,13 @@ impl Admission for Door {
         let policy = self.gate.policy();
         let asked = Instant::now();
         let client = self.client(&policy, request, peer);
+        let is_from_trusted = trusts(&policy, peer);
         let deciding = self.gate.take(&HttpFacts::new(request, client));
         match deciding.now() {
             Ok(answered) => {
                 self.metrics.decided(asked, &answered);
                 let voice = || (format_of(request), origin_of(request).cloned());
-                Admitting::Now(admitted(&answered, voice))
+                Admitting::Now(admitted(&answered, is_from_trusted, voice))
             }
             Err(later) => {
                 let metrics = Arc::clone(&self.metrics);
@@ -73,16 +74,10 @@ impl Admission for Door {
                 Admitting::Later(Box::pin(async move {
                     let answered = later.wait().await;
                     metrics.decided(asked, &answered);
-                    admitted(&answered, || voice)
+                    admitted(&answered, is_from_trusted, || voice)
                 }))
             }
         }
-    }
-
-    fn trusts(&self, peer: Peer) -> bool {
-        let policy = self.gate.policy();
-        let finder = &policy.settings().client_ip.finder;
-        finder.source != Source::None && finder.trust.believes(peer.ip())
     }
 
     fn relies_on(&self, name: &HeaderName) -> bool {
@@ -97,9 +92,16 @@ impl Admission for Door {
     }
 }
 
+/// Whether what `peer` forwards is believed.
+fn trusts(policy: &Policy, peer: Peer) -> bool {
+    let finder = &policy.settings().client_ip.finder;
+    finder.source != Source::None && finder.trust.believes(peer.ip())
+}
+
 /// `voice` tells how a refusal is to be written, and for whose scripts.
 fn admitted(
     answered: &Answered,
+    is_from_trusted: bool,
     voice: impl FnOnce() -> (Format, Option<HeaderValue>),
 ) -> Admitted {
     match answered.refusal() {
@@ -109,6 +111,7 @@ fn admitted(
             Admitted::Answer(response.map(Full::from))
         }
         None => Admitted::Pass(Pass {
+            is_from_trusted,
             limits: answered.limit_fields(),
             ..Pass::default()
         }),

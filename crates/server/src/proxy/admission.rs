@@ -6,10 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, response};
 use http_body_util::Full;
 use jeton::door::LimitFields;
 use smallvec::SmallVec;
+
+use super::fields;
 
 /// Decides about requests. Asked once for each request that is well-formed, before anything of it
 /// reaches the upstream.
@@ -19,13 +21,6 @@ pub trait Admission: Send + Sync + 'static {
     /// Hop-by-hop fields and every `x-jeton-…` field are already gone; `X-Forwarded-…` still
     /// stands as the peer sent it. Fields removed from `request` do not reach the upstream.
     fn admit(&self, request: &mut http::request::Parts, peer: Peer) -> Admitting;
-
-    /// Whether `peer` is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` are kept; those
-    /// of anybody else are replaced. Asked once per connection.
-    fn trusts(&self, peer: Peer) -> bool {
-        let _ = peer;
-        false
-    }
 
     /// Whether decisions rest on a field that a proxy in front writes, so that no client may have
     /// it taken away by naming it in `Connection`.
@@ -66,41 +61,68 @@ pub enum Admitted {
 /// How a request passes.
 #[derive(Default)]
 pub struct Pass {
+    /// Whether the peer is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` are kept;
+    /// those of anybody else are replaced.
+    pub is_from_trusted: bool,
+    /// Appended to the request.
+    pub request_fields: Fields,
     /// Appended to the response, after whatever the upstream set itself, and to the proxy's own
     /// answer if the upstream fails.
     pub response_fields: Fields,
     /// Brought into the same heads as [`LimitFields::merge_into`] says: limits that the upstream
     /// tells of itself stay.
     pub limits: LimitFields,
+    /// Whether the upstream is asked for trailers, whatever the client understands.
+    pub wants_trailers: bool,
     /// Kept until the response body has ended or the client is gone.
     pub hold: Option<Box<dyn Hold>>,
 }
 
 impl Pass {
-    /// Adds what it brings to the head of a response, and leaves what is kept while that lasts.
-    pub(super) fn into_head(self, headers: &mut http::HeaderMap) -> Option<Box<dyn Hold>> {
-        self.response_fields.append_to(headers);
-        self.limits.merge_into(headers);
+    /// Adds what it brings to the head of the upstream's response, and leaves what is kept while
+    /// its body lasts.
+    pub(super) fn into_head(mut self, response: &mut response::Parts) -> Option<Box<dyn Hold>> {
+        if let Some(limits) = self.hold.as_mut().and_then(|hold| hold.answered(response)) {
+            self.limits = limits;
+        }
+        fields::clean_response(&mut response.headers);
+        self.response_fields.append_to(&mut response.headers);
+        self.limits.merge_into(&mut response.headers);
         self.hold
+    }
+
+    /// Adds what it brings to an answer of the proxy's own. The upstream gave none, so what was
+    /// kept goes unanswered.
+    pub(super) fn into_own(self, response: &mut response::Parts) {
+        self.response_fields.append_to(&mut response.headers);
+        self.limits.merge_into(&mut response.headers);
     }
 }
 
 impl fmt::Debug for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pass")
+            .field("request_fields", &self.request_fields)
             .field("response_fields", &self.response_fields)
             .field("limits", &self.limits)
             .field("hold", &self.hold.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
-/// Something taken for the duration of a request, given back by its `Drop`.
+/// Something taken for the duration of a request. Dropped where the client or the upstream breaks
+/// off; what that means is its own affair.
 pub trait Hold: Send + 'static {
-    /// The head of the response that goes to the client, whoever made it. Not called when the
-    /// client left before there was one.
-    fn answered(&mut self, response: &http::response::Parts) {
+    /// The upstream has answered with this head, as it came. Gives the limits to tell if they are
+    /// other ones now. The proxy's own answers are none of the upstream's.
+    fn answered(&mut self, response: &response::Parts) -> Option<LimitFields> {
         let _ = response;
+        None
+    }
+
+    /// The upstream's response has come to its end, with these trailers.
+    fn ended(self: Box<Self>, trailers: &HeaderMap) {
+        let _ = trailers;
     }
 }
 
@@ -124,7 +146,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    fn append_to(self, headers: &mut http::HeaderMap) {
+    pub(super) fn append_to(self, headers: &mut HeaderMap) {
         for (name, value) in self.0 {
             headers.append(name, value);
         }

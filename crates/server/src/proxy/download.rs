@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
@@ -16,8 +17,8 @@ use super::fields;
 use super::pool::Pool;
 use super::pulse::Pulse;
 
-/// Either the proxy's own answer or the upstream's, streamed. When it ends or is dropped, what was
-/// held for the request is given back.
+/// Either the proxy's own answer or the upstream's, streamed. What is held for the request is told
+/// of its end, and dropped with it.
 pub(super) struct Download {
     kind: Kind,
     pulse: Arc<Pulse>,
@@ -36,12 +37,12 @@ enum Kind {
 }
 
 impl Download {
-    pub(super) fn own(bytes: Bytes, pulse: Arc<Pulse>, hold: Option<Box<dyn Hold>>) -> Self {
+    pub(super) fn own(bytes: Bytes, pulse: Arc<Pulse>) -> Self {
         let bytes = (!bytes.is_empty()).then_some(bytes);
         Self {
             kind: Kind::Own(bytes),
             pulse,
-            hold,
+            hold: None,
             broken: None,
         }
     }
@@ -54,19 +55,28 @@ impl Download {
         hold: Option<Box<dyn Hold>>,
     ) -> Self {
         let is_over = body.is_end_stream();
-        let mut kind = Kind::Relay {
+        let kind = Kind::Relay {
             body,
             carrier: Some(carrier),
             pool,
         };
-        if is_over {
-            kind.give_back();
-        }
-        Self {
+        let mut download = Self {
             kind,
             pulse,
             hold,
             broken: None,
+        };
+        if is_over {
+            download.end(None);
+        }
+        download
+    }
+
+    /// The upstream's response is complete, with `trailers` if it had some.
+    fn end(&mut self, trailers: Option<&HeaderMap>) {
+        self.kind.give_back();
+        if let Some(hold) = self.hold.take() {
+            hold.ended(trailers.unwrap_or(&HeaderMap::new()));
         }
     }
 }
@@ -132,8 +142,9 @@ impl Body for Download {
         };
         match polled {
             Some(Ok(frame)) => {
-                if kind.is_end_stream() {
-                    kind.give_back();
+                if frame.is_trailers() || kind.is_end_stream() {
+                    // Nobody asks for more.
+                    this.end(frame.trailers_ref());
                 }
                 Poll::Ready(Some(Ok(fields::clean_trailers(frame))))
             }
@@ -143,7 +154,7 @@ impl Body for Download {
                 Poll::Pending
             }
             None => {
-                kind.give_back();
+                this.end(None);
                 Poll::Ready(None)
             }
         }

@@ -54,9 +54,14 @@ pub(super) fn clean_request(
     let wants_trailers = has_token(headers, &header::TE, "trailers");
     remove(headers, is_unwanted, relied_on);
     if wants_trailers {
-        headers.insert(header::TE, HeaderValue::from_static("trailers"));
-        headers.insert(header::CONNECTION, HeaderValue::from_static("te"));
+        ask_for_trailers(headers);
     }
+}
+
+/// Tells the upstream that trailers are understood (RFC 9110, section 10.1.4).
+pub(super) fn ask_for_trailers(headers: &mut HeaderMap) {
+    headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("te"));
 }
 
 fn is_unwanted(name: &str) -> bool {

@@ -13,30 +13,25 @@ static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-prot
 pub(super) struct Forwarding {
     /// The peer's address as a field value; none behind a Unix socket.
     address: Option<HeaderValue>,
-    /// Whether the peer's own `X-Forwarded-Proto` and `-Host` are kept.
-    is_trusted: bool,
 }
 
 impl Forwarding {
-    pub(super) fn new(peer: Peer, is_trusted: bool) -> Self {
+    pub(super) fn new(peer: Peer) -> Self {
         let address = peer
             .ip()
             .and_then(|ip| HeaderValue::try_from(ip.to_string()).ok());
-        Self {
-            address,
-            is_trusted,
-        }
+        Self { address }
     }
 
-    /// Writes the fields.
-    pub(super) fn apply(&self, headers: &mut HeaderMap) {
+    /// Writes the fields; those of a peer that `is_trusted` stand, where it sets them.
+    pub(super) fn apply(&self, headers: &mut HeaderMap, is_trusted: bool) {
         if let Some(address) = &self.address {
             append_address(headers, address);
         }
-        if !(self.is_trusted && headers.contains_key(&X_FORWARDED_PROTO)) {
+        if !(is_trusted && headers.contains_key(&X_FORWARDED_PROTO)) {
             headers.insert(X_FORWARDED_PROTO.clone(), HeaderValue::from_static("http"));
         }
-        if self.is_trusted && headers.contains_key(&X_FORWARDED_HOST) {
+        if is_trusted && headers.contains_key(&X_FORWARDED_HOST) {
             return;
         }
         match headers.get(header::HOST).cloned() {
@@ -83,7 +78,7 @@ mod tests {
             headers.append(name, HeaderValue::from_static(value));
         }
         let peer = Peer::tcp("[::ffff:192.0.2.7]:4000".parse().unwrap());
-        Forwarding::new(peer, is_trusted).apply(&mut headers);
+        Forwarding::new(peer).apply(&mut headers, is_trusted);
         headers
     }
 
@@ -137,7 +132,7 @@ mod tests {
     fn behind_a_unix_socket_nothing_is_invented() {
         let mut headers = HeaderMap::new();
         headers.insert("x-forwarded-host", HeaderValue::from_static("claimed"));
-        Forwarding::new(Peer::unix(), false).apply(&mut headers);
+        Forwarding::new(Peer::unix()).apply(&mut headers, false);
         assert_eq!(headers.len(), 1);
         assert_eq!(headers["x-forwarded-proto"], "http");
     }

@@ -81,27 +81,29 @@ impl<A: Admission> Visit<A> {
     fn own(&self, answer: Response<Full<Bytes>>, pass: Pass, is_last: bool) -> Response<Download> {
         self.pulse.answer();
         let (mut parts, mut body) = answer.into_parts();
-        let mut hold = pass.into_head(&mut parts.headers);
+        pass.into_own(&mut parts);
         if is_last {
             parts
                 .headers
                 .insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(hold) = &mut hold {
-            hold.answered(&parts);
-        }
         let bytes = whole(&mut body);
-        Response::from_parts(parts, Download::own(bytes, Arc::clone(&self.pulse), hold))
+        Response::from_parts(parts, Download::own(bytes, Arc::clone(&self.pulse)))
     }
 
     async fn pass(
         &self,
         mut parts: request::Parts,
         upload: Upload,
-        pass: Pass,
+        mut pass: Pass,
     ) -> Response<Download> {
         let engine = &self.engine;
-        self.forwarding.apply(&mut parts.headers);
+        self.forwarding
+            .apply(&mut parts.headers, pass.is_from_trusted);
+        std::mem::take(&mut pass.request_fields).append_to(&mut parts.headers);
+        if pass.wants_trailers {
+            fields::ask_for_trailers(&mut parts.headers);
+        }
         let host = parts.headers.entry(header::HOST);
         host.or_insert_with(|| engine.pool.upstream().authority.clone());
         append_via(&mut parts.headers, engine.via.as_ref());
@@ -117,13 +119,9 @@ impl<A: Admission> Visit<A> {
             }
             Ok((response, carrier)) => {
                 let (mut parts, body) = response.into_parts();
-                fields::clean_response(&mut parts.headers);
-                let mut hold = pass.into_head(&mut parts.headers);
+                let hold = pass.into_head(&mut parts);
                 append_via(&mut parts.headers, engine.via.as_ref());
                 parts.version = Version::HTTP_11;
-                if let Some(hold) = &mut hold {
-                    hold.answered(&parts);
-                }
                 self.pulse.answer();
                 let pool = Arc::clone(&engine.pool);
                 let pulse = Arc::clone(&self.pulse);

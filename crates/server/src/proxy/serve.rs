@@ -142,7 +142,7 @@ impl<A: Admission> Server<A> {
         Visit {
             engine: Arc::clone(&self.engine),
             peer,
-            forwarding: Forwarding::new(peer, self.engine.admission.trusts(peer)),
+            forwarding: Forwarding::new(peer),
             pulse: Arc::new(Pulse::new(&self.timeouts)),
         }
     }

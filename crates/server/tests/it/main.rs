@@ -18,6 +18,7 @@ mod load;
 mod open_files;
 mod refused;
 mod retry;
+mod settle;
 mod stopping;
 mod streaming;
 mod support;

@@ -293,7 +293,7 @@ fn sighup_is_logged_and_ends_nothing() {
     let nginx = Nginx::start();
     let jeton = Running::proxy(&["--upstream", &nginx.url(), "--limit", "10/s"]);
     jeton.signal("-HUP");
-    jeton.logs("reloading is not supported by this version");
+    jeton.logs("there is no policy file to read again");
     assert_eq!(exchange(jeton.proxy_address(), GET).status(), 200);
 }
 

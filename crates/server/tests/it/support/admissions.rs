@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, request};
 use http_body_util::Full;
+use jeton::door::LimitFields;
 use jeton_server::proxy::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
 
 /// Everybody passes.
@@ -45,9 +46,10 @@ struct Unit {
 }
 
 impl Hold for Unit {
-    fn answered(&mut self, response: &http::response::Parts) {
+    fn answered(&mut self, response: &http::response::Parts) -> Option<LimitFields> {
         self.answered
             .store(response.status.as_u16().into(), Ordering::SeqCst);
+        None
     }
 }
 
@@ -82,10 +84,9 @@ pub(crate) struct Trusting;
 
 impl Admission for Trusting {
     fn admit(&self, _: &mut request::Parts, _: Peer) -> Admitting {
-        Admitting::Now(Admitted::Pass(Pass::default()))
-    }
-
-    fn trusts(&self, _: Peer) -> bool {
-        true
+        Admitting::Now(Admitted::Pass(Pass {
+            is_from_trusted: true,
+            ..Pass::default()
+        }))
     }
 }
