@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use jeton_core::{
     Act, Answers, Cost, Decision, Micros, Op, Plan, Reading, Store, StoreError, Submitted, When,
 };
-use jeton_policy::{Buffers, Charge, Facts, Policy, Verdict as Ruling};
+use jeton_policy::{Buffers, Charge, Counter, Facts, Orders, Policy, Verdict as Ruling};
 use smallvec::SmallVec;
 
 use crate::answered::{Answered, Disposition, Part};
@@ -56,6 +56,7 @@ struct Inner {
 struct Live {
     policy: Arc<Policy>,
     tally: Arc<Tally>,
+    orders: Orders,
 }
 
 impl fmt::Debug for Gate {
@@ -130,7 +131,11 @@ impl Gate {
     pub fn new(policy: Policy, store: Arc<dyn Store>, clock: Clock) -> Self {
         let policy = Arc::new(policy);
         let tally = Arc::new(Tally::new(policy.rules().len()));
-        let live = ArcSwap::from_pointee(Live { policy, tally });
+        let live = ArcSwap::from_pointee(Live {
+            policy,
+            tally,
+            orders: Orders::default(),
+        });
         Self(Arc::new(Inner { live, store, clock }))
     }
 
@@ -171,7 +176,7 @@ impl Gate {
         let reading = self.0.clock.reading();
         let now = reading.at();
         with_scratch(|Scratch { buffers, answers }| {
-            let evaluation = live.policy.evaluate(facts, buffers);
+            let evaluation = live.policy.evaluate(facts, &live.orders, now, buffers);
             let unmatched = evaluation.is_unmatched();
             if verb.is_metered() {
                 live.tally.shadow_refused(evaluation.shadow_denials());
@@ -225,7 +230,7 @@ impl Gate {
         let live = self.0.live.load();
         let reading = self.0.clock.reading();
         let now = reading.at();
-        let named = crate::named::Named::resolve(&live.policy, charges)?;
+        let named = crate::named::Named::resolve(&live.policy, &live.orders, charges)?;
         if let Some((rule, reason)) = named.refused {
             if verb.is_metered() {
                 live.tally.decided(rule, RuleOutcome::Denied);
@@ -278,7 +283,7 @@ impl Gate {
             tally: verb.is_metered().then(|| live.tally.clone()),
             rules: charges
                 .iter()
-                .map(|(c, _)| (c.rule, c.preflight, c.mode))
+                .map(|(c, _)| (c.rule, c.counter == Counter::Preflights, c.mode.into()))
                 .collect(),
             at: reading.at(),
         };
@@ -297,7 +302,7 @@ impl Gate {
 
 fn op<'a>(charge: &Charge<'a>, act: Act) -> Op<'a> {
     Op {
-        mode: charge.mode,
+        mode: charge.mode.into(),
         ..Op::new(charge.id, charge.key, charge.quota, act)
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use jeton_core::{Cost, MAX_OPS};
-use jeton_policy::{Allowance, Charge, DenyReason, NamedKeyError, Policy};
+use jeton_core::{Cost, MAX_OPS, Micros};
+use jeton_policy::{Allowance, Charge, DenyReason, NamedKeyError, Orders, Policy};
 use smallvec::SmallVec;
 
 use crate::verb::NamedCharge;
@@ -62,6 +62,7 @@ impl std::error::Error for ChargeError {}
 /// Charges with their rules and keys.
 pub(crate) struct Named<'a> {
     policy: &'a Policy,
+    orders: &'a Orders,
     keys: Vec<u8>,
     slots: SmallVec<[(usize, Range<usize>, Cost); 4]>,
     /// A rule with a vote that refuses whatever has been used.
@@ -71,6 +72,7 @@ pub(crate) struct Named<'a> {
 impl<'a> Named<'a> {
     pub(crate) fn resolve(
         policy: &'a Policy,
+        orders: &'a Orders,
         charges: &[NamedCharge<'_>],
     ) -> Result<Self, ChargeError> {
         if charges.len() > MAX_OPS {
@@ -80,6 +82,7 @@ impl<'a> Named<'a> {
         }
         let mut named = Self {
             policy,
+            orders,
             keys: Vec::new(),
             slots: SmallVec::new(),
             refused: None,
@@ -103,7 +106,7 @@ impl<'a> Named<'a> {
         key.map_err(|error| ChargeError::Key { index, error })?;
         match compiled.rule().allowance {
             Allowance::Quota(_) => self.merge(rule, start..self.keys.len(), charge.cost),
-            Allowance::Deny if compiled.mode() == jeton_core::Mode::Enforce => {
+            Allowance::Deny if compiled.mode().has_vote() => {
                 self.refused = self.refused.or(Some((rule, DenyReason::Word)));
             }
             Allowance::Deny | Allowance::Unlimited => {}
@@ -124,18 +127,14 @@ impl<'a> Named<'a> {
     }
 
     pub(crate) fn charges(&self) -> SmallVec<[(Charge<'_>, Cost); 4]> {
-        let charge = |(rule, key, cost): &(usize, Range<usize>, Cost)| {
-            let compiled = self.policy.rules().get(*rule)?;
-            let charge = Charge {
-                rule: *rule,
-                id: compiled.id(),
-                key: self.keys.get(key.clone())?,
-                quota: compiled.quota()?,
-                mode: compiled.mode(),
-                preflight: false,
-            };
-            Some((charge, *cost))
-        };
-        self.slots.iter().filter_map(charge).collect()
+        let mut charges = SmallVec::new();
+        for (rule, key, cost) in &self.slots {
+            let key = self.keys.get(key.clone()).unwrap_or_default();
+            let mut push = |charge| charges.push((charge, *cost));
+            let (orders, now) = (self.orders, Micros::ZERO);
+            self.policy
+                .name_charge(orders, now, *rule, None, key, &mut push);
+        }
+        charges
     }
 }

@@ -5,13 +5,15 @@ mod across;
 mod addresses;
 mod allowance;
 mod answer;
+mod change;
 mod listen;
 mod matches;
 mod rule;
 mod sections;
 mod warnings;
 
-pub(crate) use allowance::{algorithm_words, refused};
+pub(crate) use allowance::{LIMITS, algorithm_words, refused};
+pub(crate) use change::{Change, change_fits, changed};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
 pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};

@@ -1,14 +1,22 @@
 //! Third stage: an immutable table of rules that answers, for one request, who is charged.
 
+mod allowed;
+mod charge;
 mod encode;
 mod evaluate;
 mod id;
 mod named;
+mod orders;
 mod policy;
+mod slot;
+mod verdict;
 
-pub use evaluate::{Buffers, Charge, Denied, DenyReason, Evaluation, Verdict};
-pub use named::NamedKeyError;
+pub use charge::{Charge, Counter, Settle};
+pub use evaluate::{Buffers, Evaluation};
+pub use named::{Named, NamedKeyError};
+pub use orders::Orders;
 pub use policy::{CompiledRule, Loaded, Policy};
+pub use verdict::{Denied, DenyReason, Verdict};
 
 /// How much more a rule allows to CORS preflights, on a counter of their own.
 ///

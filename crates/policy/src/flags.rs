@@ -1,7 +1,5 @@
 //! A policy from command-line flags: `jeton proxy --upstream URL --limit 100/min`.
 
-use jeton_core::Mode;
-
 use crate::checked::{
     TermPlaces, invented, invented_key, key_parts, parse_listen, parse_upstream, refused,
     warn_about_terms,
@@ -10,7 +8,7 @@ use crate::compiled::{Loaded, Policy};
 use crate::diagnostic::{Fault, Findings, Report, code};
 use crate::key::KeyPart;
 use crate::matching::Match;
-use crate::rule::{Allowance, Missing, Rule, Terms};
+use crate::rule::{Allowance, Rule, Terms};
 use crate::setting::Setting;
 use crate::settings::{Proxy, Settings};
 use crate::source::{Mark, Source};
@@ -184,19 +182,11 @@ fn key_warnings(text: &str, key: &[KeyPart]) -> Report {
 }
 
 fn rule(key: Vec<KeyPart>, terms: Terms) -> Rule {
-    let secret_key = key.iter().any(KeyPart::is_credential);
     Rule {
-        name: NAME.to_owned(),
-        matches: Match::default(),
-        key,
-        missing: Missing::default(),
         algorithm: Some(match terms {
             Terms::SlidingLog { .. } => "sliding-log",
             _ => "token-bucket",
         }),
-        allowance: Allowance::Quota(terms),
-        mode: Mode::Enforce,
-        replaces: Vec::new(),
-        secret_key,
+        ..Rule::new(NAME.to_owned(), key, Allowance::Quota(terms))
     }
 }

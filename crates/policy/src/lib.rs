@@ -21,6 +21,7 @@
 // Without a reader of files, nobody enters the stages that files pass through.
 #![cfg_attr(not(feature = "toml"), allow(dead_code, unused_imports))]
 
+mod alternative;
 mod checked;
 mod compiled;
 mod diagnostic;
@@ -32,6 +33,7 @@ mod language;
 #[cfg(feature = "toml")]
 mod load;
 mod matching;
+mod orders;
 mod pattern;
 mod raw;
 mod request;
@@ -39,6 +41,7 @@ mod rule;
 mod runtime;
 #[cfg(feature = "toml")]
 mod schema;
+mod secret;
 mod setting;
 mod settings;
 mod source;
@@ -48,9 +51,10 @@ mod units;
 mod value;
 mod words;
 
+pub use alternative::Alternative;
 pub use compiled::{
-    Buffers, Charge, CompiledRule, Denied, DenyReason, Evaluation, Loaded, NamedKeyError,
-    PREFLIGHT_FACTOR, Policy, Verdict,
+    Buffers, Charge, CompiledRule, Counter, Denied, DenyReason, Evaluation, Loaded, Named,
+    NamedKeyError, Orders, PREFLIGHT_FACTOR, Policy, Settle, Verdict,
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use facts::Facts;
@@ -58,12 +62,16 @@ pub use fingerprint::{Fingerprint, Fingerprints};
 pub use flags::Flags;
 pub use key::KeyPart;
 pub use matching::Match;
+pub use orders::Order;
 pub use pattern::Pattern;
 pub use raw::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
-pub use rule::{Allowance, Missing, Rule, Terms};
+pub use rule::{
+    Allowance, CostSpec, Missing, Mode, OnFailure, Plans, ResponseCost, Rule, StatusSet, Terms,
+};
 pub use runtime::{OneAddress, RuntimeWarning};
 #[cfg(feature = "toml")]
 pub use schema::schema;
+pub use secret::Secret;
 pub use setting::{Origin, Setting};
 pub use settings::{
     Answer, Api, ClientIp, Listen, Lists, Overflow, Proxy, Settings, Store, Upstream,

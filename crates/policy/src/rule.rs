@@ -1,10 +1,20 @@
 //! A rule as it holds after every check.
 
-use jeton_core::{Anchor, Mode, Quota, QuotaError, Span};
+mod cost;
+mod mode;
+mod plans;
+mod terms;
 
+use std::time::Duration;
+
+use jeton_core::OnDeny;
+
+pub use self::cost::{CostSpec, ResponseCost, StatusSet};
+pub use self::mode::{Mode, OnFailure};
+pub use self::plans::Plans;
+pub use self::terms::{Allowance, Terms};
 use crate::key::KeyPart;
 use crate::matching::Match;
-use crate::units::Pace;
 
 /// A named limit.
 #[derive(Clone, Debug)]
@@ -25,6 +35,26 @@ pub struct Rule {
     pub algorithm: Option<&'static str>,
     /// Whether it has a vote.
     pub mode: Mode,
+    /// Other allowances of the same rule, chosen by a word in the request. They change the quota,
+    /// never the counter.
+    pub plan: Option<Plans>,
+    /// The answers that count; none if every request does.
+    pub count: Option<StatusSet>,
+    /// Units of one request.
+    pub cost: CostSpec,
+    /// How long a request waits that is refused only because of units held for answers that are
+    /// still out, which may come back. Default 50 ms.
+    pub hold_wait: Duration,
+    /// Units that a cost known afterwards may go below nothing left; none for as much as the limit
+    /// in force, which is also the most.
+    pub max_debt: Option<u64>,
+    /// What a denial by this rule costs.
+    pub on_deny: OnDeny,
+    /// What becomes of its requests when the store gives no decision; none for what `[store]` says.
+    pub on_failure: Option<OnFailure>,
+    /// Other terms of the same rule, counted side by side on a counter of their own, without a
+    /// vote.
+    pub trial: Option<Terms>,
     /// Names of rules that do not apply when this one matches. A rule that denies by word is not
     /// replaced, a rule in shadow replaces only rules in shadow, and a rule that was skipped for
     /// a missing key part replaces nothing.
@@ -47,86 +77,31 @@ pub enum Missing {
     Deny,
 }
 
-/// What a rule allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowance {
-    /// Everything, as far as this rule goes: `limit = "unlimited"`. Other rules still apply, unless
-    /// this one replaces them.
-    Unlimited,
-    /// Nothing, whatever other rules say: `limit = "deny"`.
-    Deny,
-    /// As much as a quota does.
-    Quota(Terms),
-}
+impl Rule {
+    /// How long requests wait for units held, unless the rule says otherwise.
+    pub const HOLD_WAIT: Duration = Duration::from_millis(50);
 
-/// A quota in the terms it was written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terms {
-    /// `fixed-window`.
-    FixedWindow {
-        /// Units in each window.
-        limit: u64,
-        /// Its length.
-        window: Span,
-        /// Where windows begin.
-        anchor: Anchor,
-    },
-    /// `sliding-log`.
-    SlidingLog {
-        /// Units in every window.
-        limit: u64,
-        /// Its length.
-        window: Span,
-    },
-    /// `sliding-counter`.
-    SlidingCounter {
-        /// Units by the weighted count of two windows.
-        limit: u64,
-        /// The length of one.
-        window: Span,
-    },
-    /// `token-bucket` and `gcra`: the same decisions.
-    Bucket {
-        /// What comes back, as it was written.
-        pace: Pace,
-        /// Units in all from a full state.
-        burst: u64,
-    },
-}
-
-impl Terms {
-    /// The quota as the engine holds it.
-    ///
-    /// # Errors
-    /// [`QuotaError`] if it cannot be held exactly, with the nearest that can.
-    pub fn quota(&self) -> Result<Quota, QuotaError> {
-        match *self {
-            Self::FixedWindow {
-                limit,
-                window,
-                anchor,
-            } => Quota::fixed_window(limit, window, anchor),
-            Self::SlidingLog { limit, window } => Quota::sliding_log(limit, window),
-            Self::SlidingCounter { limit, window } => Quota::sliding_counter(limit, window),
-            Self::Bucket { pace, burst } => Quota::bucket(pace.rate()?, burst),
+    /// A rule about every request, by whatever key, with every default.
+    pub(crate) fn new(name: String, key: Vec<KeyPart>, allowance: Allowance) -> Self {
+        let secret_key = key.iter().any(KeyPart::is_credential);
+        Self {
+            name,
+            matches: Match::default(),
+            key,
+            missing: Missing::default(),
+            allowance,
+            algorithm: None,
+            mode: Mode::default(),
+            plan: None,
+            count: None,
+            cost: CostSpec::default(),
+            hold_wait: Self::HOLD_WAIT,
+            max_debt: None,
+            on_deny: OnDeny::default(),
+            on_failure: None,
+            trial: None,
+            replaces: Vec::new(),
+            secret_key,
         }
-    }
-
-    /// The same terms with so many times as much of everything.
-    ///
-    /// `None` if that leaves the numbers a quota can have.
-    #[must_use]
-    pub fn times(&self, factor: u64) -> Option<Self> {
-        let mut terms = *self;
-        match &mut terms {
-            Self::FixedWindow { limit, .. }
-            | Self::SlidingLog { limit, .. }
-            | Self::SlidingCounter { limit, .. } => *limit = limit.checked_mul(factor)?,
-            Self::Bucket { pace, burst } => {
-                pace.units = pace.units.checked_mul(factor)?;
-                *burst = burst.checked_mul(factor)?;
-            }
-        }
-        terms.quota().is_ok().then_some(terms)
     }
 }

@@ -10,6 +10,8 @@ use jeton_wire::cors::Cors;
 use jeton_wire::ratelimit::Dialects;
 
 use crate::Setting;
+use crate::rule::OnFailure;
+use crate::secret::Secret;
 
 /// Everything but the rules.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +72,12 @@ impl Proxy {
 pub struct Api {
     /// Where clients of the API connect.
     pub listen: Setting<Listen>,
+    /// What callers of decisions prove themselves by; none on loopback only.
+    pub token: Option<Secret>,
+    /// What operators prove themselves by, who reset, block and override.
+    pub admin_token: Option<Secret>,
+    /// Peers whose word for a request's method, path and address `/v1/auth` believes.
+    pub gateways: Prefixes,
 }
 
 /// An address to listen on.
@@ -149,6 +157,8 @@ pub struct Store {
     pub max_memory: u64,
     /// What happens to new keys when it is full. Default [`Overflow::Share`].
     pub overflow: Overflow,
+    /// What becomes of requests it gives no decision about. Default [`OnFailure::Allow`].
+    pub on_failure: OnFailure,
 }
 
 impl Default for Store {
@@ -157,6 +167,7 @@ impl Default for Store {
             max_keys: 1_000_000,
             max_memory: 256 << 20,
             overflow: Overflow::Share,
+            on_failure: OnFailure::Allow,
         }
     }
 }

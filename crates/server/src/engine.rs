@@ -28,6 +28,5 @@ mod step;
 
 pub use event::Event;
 pub use input::InputError;
-pub(crate) use line::mode_word;
 pub use line::{Line, Unit};
 pub use step::step;

@@ -1,6 +1,6 @@
 //! What rules say about each other.
 
-use jeton_core::{MAX_OPS, Mode};
+use jeton_core::MAX_OPS;
 
 use super::Draft;
 use crate::diagnostic::{Fault, code, nearest};
@@ -117,7 +117,7 @@ fn one_plan_holds_them(cx: &mut Context<'_>, drafts: &[Draft]) {
     let always = |draft: &&Draft| {
         draft.rule.matches.is_everything()
             && matches!(draft.rule.allowance, Allowance::Quota(_))
-            && (draft.rule.mode == Mode::Shadow || !is_replaced(drafts, draft))
+            && (!draft.rule.mode.has_vote() || !is_replaced(drafts, draft))
     };
     if let Some(draft) = drafts.iter().filter(always).nth(MAX_OPS) {
         let what = format!("more than {MAX_OPS} rules speak of every request");

@@ -50,7 +50,7 @@ const ANCHORS: [(&str, Anchor); 2] = [
 ];
 pub(super) const ANCHOR_WORDS: &[&str] = &names(&ANCHORS);
 
-const LIMITS: [(&str, Allowance); 2] = [
+pub(crate) const LIMITS: [(&str, Allowance); 2] = [
     ("unlimited", Allowance::Unlimited),
     ("deny", Allowance::Deny),
 ];

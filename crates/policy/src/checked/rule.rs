@@ -1,6 +1,6 @@
 //! One `[[rule]]`.
 
-use jeton_core::{MAX_LIMIT, Mode};
+use jeton_core::MAX_LIMIT;
 use jeton_wire::ratelimit::{MAX_NAME_LEN, is_policy_name};
 
 use super::allowance::{self, allowance};
@@ -11,7 +11,7 @@ use crate::key::KeyPart;
 use crate::language::{Form, Shape, Vocabulary, names, word};
 use crate::matching::Match;
 use crate::raw::{self, Context, Item, Section};
-use crate::rule::{Missing, Rule};
+use crate::rule::{Missing, Mode, Rule};
 
 pub(super) const RULE: Vocabulary = Vocabulary {
     section: "[[rule]]",
@@ -128,15 +128,13 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
         replaces: places,
     };
     let rule = Rule {
-        name: name?,
         matches: matches?,
-        key: key?,
         missing,
-        allowance: allowance?,
         algorithm: allowance::algorithm_word(&section),
         mode,
         replaces,
         secret_key,
+        ..Rule::new(name?, key?, allowance?)
     };
     Some(Draft { rule, marks })
 }

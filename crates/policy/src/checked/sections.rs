@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use jeton_wire::client_ip::Prefixes;
+
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
@@ -189,6 +191,9 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
     Some(Spotted {
         value: Api {
             listen: listen.value,
+            token: None,
+            admin_token: None,
+            gateways: Prefixes::default(),
         },
         mark: listen.mark,
     })
@@ -283,5 +288,6 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
         overflow: overflow.unwrap_or(defaults.overflow),
+        on_failure: defaults.on_failure,
     }
 }

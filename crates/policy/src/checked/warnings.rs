@@ -6,7 +6,6 @@ mod terms;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use jeton_core::Mode;
 use jeton_wire::client_ip::{Prefixes, Source, Trust};
 
 use super::Draft;
@@ -116,12 +115,11 @@ fn doors(cx: &mut Context<'_>, settings: &Settings, drafts: &[Draft]) {
 
 /// A rule on trial must not lift a limit that is in force.
 fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
-    if draft.rule.mode != Mode::Shadow {
+    if draft.rule.mode.has_vote() {
         return;
     }
     for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
-        let enforced =
-            |other: &&Draft| other.rule.name == *name && other.rule.mode == Mode::Enforce;
+        let enforced = |other: &&Draft| other.rule.name == *name && other.rule.mode.has_vote();
         if drafts.iter().any(|other| enforced(&other)) {
             let what = format!(
                 "{:?} is in shadow, so {name:?} applies beside it",

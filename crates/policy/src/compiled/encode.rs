@@ -63,7 +63,6 @@ fn push_part(
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> bool {
-    let facts = request.facts;
     let plain = match part {
         KeyPart::ClientIp(own) => {
             let address = request
@@ -73,28 +72,15 @@ fn push_part(
                 .map(|address| push_address(address.network(), out))
                 .is_some();
         }
-        KeyPart::Header(name) => return push_with(out, |out| push_header(facts, name, out)),
-        KeyPart::Cookie(name) => {
-            return push_with(out, |out| {
-                first_cookie(facts, name, &mut |value| out.extend_from_slice(value))
-            });
-        }
-        KeyPart::Query(name) => {
-            let value = first_parameter(facts.query(), name);
-            return value.is_some_and(|value| {
-                push_with(out, |out| {
-                    out.extend(decoded(value));
-                    true
-                })
-            });
+        KeyPart::Header(_) | KeyPart::Cookie(_) | KeyPart::Query(_) | KeyPart::Descriptor(_) => {
+            return push_with(out, |out| push_word(part, request, out));
         }
         // A rule without another part: there is one key, and it is empty.
         KeyPart::Global => return true,
-        KeyPart::Method => facts.method(),
+        KeyPart::Method => request.facts.method(),
         KeyPart::Host => request.host(),
         KeyPart::Path => matched.path(request, lens.match_case),
         KeyPart::Route => matched.route.map(crate::Pattern::as_str),
-        KeyPart::Descriptor(name) => facts.descriptor(name),
     };
     plain.is_some_and(|text| {
         push_with(out, |out| {
@@ -143,6 +129,59 @@ pub(super) fn push_address(address: IpAddr, out: &mut Vec<u8>) {
             out.push(ADDRESS_V6);
             out.extend_from_slice(&v6.octets());
         }
+    }
+}
+
+/// Whether bytes can be a key of these parts: as many parts, and none of a kind that it has not.
+pub(super) fn is_key_of(parts: &[KeyPart], key: &[u8]) -> bool {
+    if key.first() == Some(&DIGEST) {
+        return key.len() == 1 + 8 + 32;
+    }
+    let mut rest = key;
+    let mut take = |bytes: usize| {
+        let (head, tail) = rest.split_at_checked(bytes)?;
+        rest = tail;
+        Some(head)
+    };
+    let mut part = |part: &KeyPart| {
+        let address = matches!(part, KeyPart::ClientIp(_));
+        match take(1)? {
+            [MISSING] => Some(()),
+            [TEXT] => {
+                let length = take(4)?.try_into().ok().map(u32::from_be_bytes)?;
+                take(usize::try_from(length).ok()?).map(drop)
+            }
+            [ADDRESS_V4] if address => take(4).map(drop),
+            [ADDRESS_V6] if address => take(16).map(drop),
+            _ => None,
+        }
+    };
+    let written = parts.iter().filter(|part| **part != KeyPart::Global);
+    let fits = written.map(&mut part).all(|part| part.is_some());
+    fits && rest.is_empty()
+}
+
+/// Appends the text of a part that is one word of the request: nothing but the value.
+pub(super) fn push_word(part: &KeyPart, request: &Request<'_>, out: &mut Vec<u8>) -> bool {
+    let facts = request.facts;
+    match part {
+        KeyPart::Header(name) => push_header(facts, name, out),
+        KeyPart::Cookie(name) => first_cookie(facts, name, &mut |value| {
+            out.extend_from_slice(value);
+        }),
+        KeyPart::Query(name) => first_parameter(facts.query(), name)
+            .map(|value| out.extend(decoded(value)))
+            .is_some(),
+        KeyPart::Descriptor(name) => facts
+            .descriptor(name)
+            .map(|text| out.extend_from_slice(text.as_bytes()))
+            .is_some(),
+        KeyPart::ClientIp(_)
+        | KeyPart::Global
+        | KeyPart::Method
+        | KeyPart::Host
+        | KeyPart::Path
+        | KeyPart::Route => false,
     }
 }
 

@@ -1,95 +1,45 @@
 //! One request: which rules speak of it, and what they charge.
 //!
-//! Precedence: the block list, the exempt list, a rule that denies, rules that replace others,
-//! then all that remain, which are charged together or not at all.
+//! Precedence: the block list, the exempt list, an operator's block of a key, a rule (or plan, or
+//! override) that denies, rules that replace others, then all that remain, which are charged
+//! together or not at all.
 
-use std::ops::Range;
+use jeton_core::{MAX_OPS, Micros, Quota};
 
-use jeton_core::{MAX_OPS, Mode, Quota, RuleId};
-
-use super::encode::push_key;
+use super::allowed::Allowed;
+use super::charge::{Charge, Counter, Source};
+use super::orders::Orders;
 use super::policy::{CompiledRule, Policy};
+use super::slot::{Slot, TermsOf};
+use super::verdict::{Denied, DenyReason, Verdict};
 use crate::facts::Facts;
 use crate::request::Request;
-use crate::rule::{Allowance, Missing};
+use crate::rule::{Missing, Mode};
 
 /// Memory that evaluations reuse, so that they do not allocate.
 #[derive(Debug, Default)]
 pub struct Buffers {
     keys: Vec<u8>,
-    charged: Vec<Slot>,
+    slots: Vec<Slot>,
     shadow_denials: Vec<Denied>,
-}
-
-/// A rule that speaks of the request.
-#[derive(Clone, Debug)]
-struct Slot {
-    rule: usize,
-    key: Range<usize>,
-    complete: bool,
-    in_doubt: bool,
-    replaced: bool,
-}
-
-/// What is to happen with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Verdict {
-    /// The charges decide, all together; without any it passes.
-    Charges,
-    /// Its address is on the block list. Nothing is charged.
-    Blocked,
-    /// Its address is on the exempt list. Nothing is charged.
-    Exempt,
-    /// A rule refuses it (403). Nothing is charged.
-    Denied(Denied),
-    /// More rules speak of it than can be decided in one step. No decision is possible.
-    TooManyRules,
-}
-
-/// A refusal that no counter takes part in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Denied {
-    /// Index of the rule.
-    pub rule: usize,
-    /// Why.
-    pub reason: DenyReason,
-}
-
-/// Why a rule refuses without counting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DenyReason {
-    /// `limit = "deny"`.
-    Word,
-    /// A part of the key is missing, and `missing = "deny"`.
-    MissingKey,
-}
-
-/// One charge of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct Charge<'a> {
-    /// Index of the rule.
-    pub rule: usize,
-    /// Which counter: the rule's, or that of its preflights.
-    pub id: RuleId,
-    /// Which key in it.
-    pub key: &'a [u8],
-    /// Under which quota.
-    pub quota: &'a Quota,
-    /// Whether it has a vote.
-    pub mode: Mode,
-    /// Whether this is a CORS preflight, on the counter beside the rule's.
-    pub preflight: bool,
 }
 
 /// What a policy says of one request.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    policy: &'a Policy,
+    asked: Asked<'a>,
     buffers: &'a Buffers,
     verdict: Verdict,
     unmatched: bool,
     preflight: bool,
+}
+
+/// A policy with what operators set, at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    policy: &'a Policy,
+    orders: &'a Orders,
+    now: Micros,
 }
 
 impl<'a> Evaluation<'a> {
@@ -103,47 +53,63 @@ impl<'a> Evaluation<'a> {
         self.unmatched
     }
 
-    /// The charges in the order of the file; none unless the verdict is [`Verdict::Charges`].
+    /// The charges in the order of the file, each with that of the terms on trial after it; none
+    /// unless the verdict is [`Verdict::Charges`].
     pub fn charges(&self) -> impl Iterator<Item = Charge<'a>> + use<'a> {
         let Self {
-            policy,
+            asked,
             buffers,
             preflight,
             ..
         } = *self;
         let slots: &[Slot] = match self.verdict {
-            Verdict::Charges => &buffers.charged,
+            Verdict::Charges => &buffers.slots,
             _ => &[],
         };
-        slots
-            .iter()
-            .filter_map(move |slot| policy.charge(buffers, slot, preflight))
+        slots.iter().flat_map(move |slot| {
+            let own = asked.charge(buffers, slot, preflight);
+            let trial = own.and_then(|own| asked.policy.trial(&own));
+            own.into_iter().chain(trial)
+        })
     }
 
-    /// Refusals of rules in shadow, which have no vote: to be counted only.
+    /// Refusals of rules without a vote: to be counted only.
     pub fn shadow_denials(&self) -> &'a [Denied] {
         &self.buffers.shadow_denials
     }
 }
 
 impl Policy {
-    /// What this policy says of one request.
+    /// What this policy says of one request, with what operators set, at one instant.
     ///
     /// Pure: the same facts give the same answer. Nothing is allocated once `buffers` are warm
-    /// and the path comes in normal form.
-    pub fn evaluate<'a>(&'a self, facts: &dyn Facts, buffers: &'a mut Buffers) -> Evaluation<'a> {
+    /// and the path comes in normal form. A header field that chooses a plan or names a cost is
+    /// believed: hand over only what comes from trusted peers
+    /// ([`believed_headers`](Self::believed_headers)).
+    pub fn evaluate<'a>(
+        &'a self,
+        facts: &dyn Facts,
+        orders: &'a Orders,
+        now: Micros,
+        buffers: &'a mut Buffers,
+    ) -> Evaluation<'a> {
         buffers.keys.clear();
-        buffers.charged.clear();
+        buffers.slots.clear();
         buffers.shadow_denials.clear();
         let request = Request::new(facts);
-        let listed = self.listed(&request);
-        let (verdict, unmatched) = match listed {
-            Some(verdict) => (verdict, false),
-            None => self.consult(&request, buffers),
+        let policy = self;
+        let asked = Asked {
+            policy,
+            orders,
+            now,
         };
-        let preflight = !buffers.charged.is_empty() && request.is_preflight();
+        let (verdict, unmatched) = match self.listed(&request) {
+            Some(verdict) => (verdict, false),
+            None => asked.consult(&request, buffers),
+        };
+        let preflight = !buffers.slots.is_empty() && request.is_preflight();
         Evaluation {
-            policy: self,
+            asked,
             buffers,
             verdict,
             unmatched,
@@ -163,157 +129,212 @@ impl Policy {
         }
     }
 
+    /// The charge of the terms on trial beside one under the rule's own terms.
+    pub(super) fn trial<'a>(&'a self, own: &Charge<'a>) -> Option<Charge<'a>> {
+        if own.counter != Counter::Requests || own.plan.is_some() || own.overridden {
+            return None;
+        }
+        let rule = self.rules().get(own.rule)?;
+        Some(rule.charge(Source {
+            rule: own.rule,
+            counter: Counter::Trial,
+            key: own.key,
+            quota: rule.trial_quota()?,
+            mode: Mode::Shadow,
+            cost: own.cost,
+            plan: None,
+            overridden: false,
+        }))
+    }
+}
+
+impl<'a> Asked<'a> {
     /// Asks every rule. Also tells whether none has anything to say.
-    fn consult(&self, request: &Request<'_>, buffers: &mut Buffers) -> (Verdict, bool) {
-        for (index, rule) in self.rules().iter().enumerate() {
+    fn consult(self, request: &Request<'_>, buffers: &mut Buffers) -> (Verdict, bool) {
+        for (index, rule) in self.policy.rules().iter().enumerate() {
             if let Some(slot) = rule.slot(index, request, &mut buffers.keys) {
-                buffers.charged.push(slot);
+                buffers.slots.push(slot);
             }
         }
-        let unmatched = buffers.charged.is_empty();
-        if let Some(denied) = self.denied_by_word(buffers) {
-            return (Verdict::Denied(denied), unmatched);
+        let unmatched = buffers.slots.is_empty();
+        (self.judge(request, buffers), unmatched)
+    }
+
+    fn judge(self, request: &Request<'_>, buffers: &mut Buffers) -> Verdict {
+        if !self.orders.is_empty()
+            && let Some(blocked) = self.apply_orders(buffers)
+        {
+            return blocked;
         }
-        self.drop_replaced(&mut buffers.charged);
-        if let Some(denied) = self.denied_by_missing(request, buffers) {
-            return (Verdict::Denied(denied), unmatched);
+        if let Some(denied) = buffers.vote(|slot, keys| self.word_of(slot, keys)) {
+            return Verdict::Denied(denied);
         }
-        buffers.charged.retain(|slot| self.quota_of(slot).is_some());
-        if buffers.charged.len() > MAX_OPS {
-            return (Verdict::TooManyRules, unmatched);
+        self.drop_replaced(&mut buffers.slots);
+        if let Some(denied) = buffers.vote(|slot, _| self.misses(slot, request)) {
+            return Verdict::Denied(denied);
         }
-        (Verdict::Charges, unmatched)
-    }
-
-    fn of(&self, slot: &Slot) -> Option<&CompiledRule> {
-        self.rules().get(slot.rule)
-    }
-
-    fn quota_of(&self, slot: &Slot) -> Option<&Quota> {
-        self.of(slot)?.quota()
-    }
-
-    /// The first rule with a vote that denies by word.
-    fn denied_by_word(&self, buffers: &mut Buffers) -> Option<Denied> {
-        let denies = |slot: &&Slot| {
-            self.of(slot)
-                .is_some_and(|rule| rule.rule().allowance == Allowance::Deny)
-        };
-        let refusal = |slot: &Slot| Denied {
-            rule: slot.rule,
-            reason: DenyReason::Word,
-        };
-        self.vote(
-            buffers.charged.iter().filter(denies).map(refusal),
-            &mut buffers.shadow_denials,
-        )
-    }
-
-    /// The first rule with a vote that denies because a part of its key is missing. Browsers leave
-    /// credentials out of preflights, which therefore share a counter instead.
-    fn denied_by_missing(&self, request: &Request<'_>, buffers: &mut Buffers) -> Option<Denied> {
-        let denies = |slot: &&Slot| {
-            let wanted = self
-                .of(slot)
-                .is_some_and(|rule| rule.rule().missing == Missing::Deny);
-            wanted && !slot.complete && !request.is_preflight()
-        };
-        let refusal = |slot: &Slot| Denied {
-            rule: slot.rule,
-            reason: DenyReason::MissingKey,
-        };
-        let found = buffers.charged.iter().filter(denies).map(refusal);
-        let verdict = self.vote(found, &mut buffers.shadow_denials);
-        // A rule in shadow that would have denied has nothing to charge.
-        let shadow = &buffers.shadow_denials;
-        buffers
-            .charged
-            .retain(|slot| !shadow.iter().any(|denied| denied.rule == slot.rule));
-        verdict
-    }
-
-    /// The first denial with a vote; those without one go to `shadow`.
-    fn vote(
-        &self,
-        denials: impl Iterator<Item = Denied>,
-        shadow: &mut Vec<Denied>,
-    ) -> Option<Denied> {
-        let mut verdict = None;
-        for denied in denials {
-            match self.rules().get(denied.rule).map(CompiledRule::mode) {
-                Some(Mode::Shadow) => shadow.push(denied),
-                _ => verdict = verdict.or(Some(denied)),
-            }
+        let bad_cost = |slot: &Slot| slot.cost.is_none().then_some(DenyReason::BadCost);
+        if let Some(Denied { rule, .. }) = buffers.vote(|slot, _| bad_cost(slot)) {
+            return Verdict::BadCost { rule };
         }
-        verdict
+        let Buffers { keys, slots, .. } = buffers;
+        slots.retain(|slot| !slot.silent && self.quota(slot, keys).is_some());
+        let trials = slots.iter().filter(|slot| self.has_trial(slot)).count();
+        let trials = if request.is_preflight() { 0 } else { trials };
+        if slots.len() + trials > MAX_OPS {
+            return Verdict::TooManyRules;
+        }
+        Verdict::Charges
     }
 
-    /// Takes out the rules that a matching one replaces. A rule in shadow has no vote, so it
-    /// replaces only rules in shadow; a replaced rule still replaces others. A rule whose path
-    /// does not match in every reading replaces none: the others may be the service's.
-    fn drop_replaced(&self, slots: &mut Vec<Slot>) {
-        for by in 0..slots.len() {
-            let sure = slots.get(by).filter(|slot| !slot.in_doubt);
-            let Some(rule) = sure.and_then(|slot| self.of(slot)) else {
+    /// Gives rules and keys what operators set for them. The verdict if a rule with a vote has a
+    /// block in force.
+    fn apply_orders(self, buffers: &mut Buffers) -> Option<Verdict> {
+        let mut blocked: Option<(usize, Option<Micros>)> = None;
+        for slot in &mut buffers.slots {
+            slot.mode = self.orders.mode(slot.rule).unwrap_or(slot.mode);
+            let key = buffers.keys.get(slot.key.clone()).unwrap_or_default();
+            let Some(of_key) = self.orders.of_key(slot.rule, key) else {
                 continue;
             };
-            let lifted = |slot: &Slot| {
-                let has_vote = self
-                    .of(slot)
-                    .is_some_and(|other| other.mode() == Mode::Enforce);
-                rule.replaces.contains(&slot.rule) && !(rule.mode() == Mode::Shadow && has_vote)
+            if of_key.altered(self.now).is_some() {
+                slot.terms = TermsOf::Override;
+            }
+            match of_key.blocked(self.now) {
+                None => {}
+                Some(until) if slot.mode.has_vote() => {
+                    let longest = blocked.is_none_or(|(_, other)| ends_later(until, other));
+                    blocked = longest.then_some((slot.rule, until)).or(blocked);
+                }
+                Some(_) => {
+                    slot.silent = true;
+                    let (rule, reason) = (slot.rule, DenyReason::Block);
+                    buffers.shadow_denials.push(Denied { rule, reason });
+                }
+            }
+        }
+        blocked.map(|(rule, until)| Verdict::BlockedUntil { rule, until })
+    }
+
+    /// Why a rule denies whatever has been used.
+    fn word_of(self, slot: &Slot, keys: &[u8]) -> Option<DenyReason> {
+        let denies = self.allowed(slot, keys)? == &Allowed::Deny;
+        denies.then_some(match slot.terms {
+            TermsOf::Rule => DenyReason::Word,
+            TermsOf::Plan(_) => DenyReason::Plan,
+            TermsOf::Override => DenyReason::Override,
+        })
+    }
+
+    /// Browsers leave credentials out of preflights, which therefore share a counter instead.
+    fn misses(self, slot: &Slot, request: &Request<'_>) -> Option<DenyReason> {
+        let rule = self.of(slot)?.rule();
+        let denies = rule.missing == Missing::Deny && !slot.complete && !request.is_preflight();
+        denies.then_some(DenyReason::MissingKey)
+    }
+
+    /// Takes out the rules that a matching one replaces. A rule without a vote replaces only rules
+    /// without one; a replaced rule still replaces others. A rule whose path does not match in
+    /// every reading replaces none: the others may be the service's.
+    fn drop_replaced(self, slots: &mut Vec<Slot>) {
+        for by in 0..slots.len() {
+            let sure = slots.get(by).filter(|slot| !slot.in_doubt);
+            let Some((rule, mode)) = sure.and_then(|slot| Some((self.of(slot)?, slot.mode))) else {
+                continue;
             };
             if rule.replaces.is_empty() {
                 continue;
             }
             for slot in slots.iter_mut() {
-                slot.replaced |= lifted(slot);
+                slot.replaced |= rule.replaces.contains(&slot.rule)
+                    && (mode.has_vote() || !slot.mode.has_vote());
             }
         }
         slots.retain(|slot| !slot.replaced);
     }
 
-    fn charge<'a>(
-        &'a self,
-        buffers: &'a Buffers,
-        slot: &Slot,
-        preflight: bool,
-    ) -> Option<Charge<'a>> {
+    fn of(self, slot: &Slot) -> Option<&'a CompiledRule> {
+        self.policy.rules().get(slot.rule)
+    }
+
+    /// What the terms in force allow.
+    fn allowed(self, slot: &Slot, keys: &[u8]) -> Option<&'a Allowed> {
         let rule = self.of(slot)?;
-        let (id, quota) = if preflight {
-            (rule.preflight_id(), rule.preflight_quota()?)
-        } else {
-            (rule.id(), rule.quota()?)
-        };
-        let key = buffers.keys.get(slot.key.clone())?;
-        Some(Charge {
+        match slot.terms {
+            TermsOf::Rule => Some(rule.allowed()),
+            TermsOf::Plan(plan) => rule.plan_allowed(plan),
+            TermsOf::Override => {
+                let key = keys.get(slot.key.clone())?;
+                self.orders.of_key(slot.rule, key)?.altered(self.now)
+            }
+        }
+    }
+
+    fn quota(self, slot: &Slot, keys: &[u8]) -> Option<&'a Quota> {
+        self.allowed(slot, keys)?.quota()
+    }
+
+    fn has_trial(self, slot: &Slot) -> bool {
+        let trial = self.of(slot).and_then(CompiledRule::trial_quota);
+        slot.terms == TermsOf::Rule && trial.is_some()
+    }
+
+    /// A preflight is charged under the rule's own terms, whatever plan and override say: it
+    /// does not carry what tells them.
+    fn charge(self, buffers: &'a Buffers, slot: &Slot, preflight: bool) -> Option<Charge<'a>> {
+        let rule = self.of(slot)?;
+        let own = self.quota(slot, &buffers.keys)?;
+        let terms = if preflight { TermsOf::Rule } else { slot.terms };
+        Some(rule.charge(Source {
             rule: slot.rule,
-            id,
-            key,
-            quota,
-            mode: rule.mode(),
-            preflight,
-        })
+            counter: if preflight {
+                Counter::Preflights
+            } else {
+                Counter::Requests
+            },
+            key: buffers.keys.get(slot.key.clone())?,
+            quota: if preflight {
+                rule.preflight_quota()?
+            } else {
+                own
+            },
+            mode: slot.mode,
+            cost: slot.cost?,
+            plan: match terms {
+                TermsOf::Plan(plan) => rule.plan_name(plan),
+                TermsOf::Rule | TermsOf::Override => None,
+            },
+            overridden: terms == TermsOf::Override,
+        }))
     }
 }
 
-impl CompiledRule {
-    /// The key of a request that this rule speaks of, appended to `keys`.
-    fn slot(&self, index: usize, request: &Request<'_>, keys: &mut Vec<u8>) -> Option<Slot> {
-        let rule = self.rule();
-        let matched = rule.matches.find(request)?;
-        let start = keys.len();
-        let complete = push_key(&rule.key, self.lens(), matched, request, keys);
-        if !complete && rule.missing == Missing::Skip {
-            keys.truncate(start);
-            return None;
+impl Buffers {
+    /// The first denial with a vote. Rules without one are silent from there on, and their
+    /// denials are kept to be counted.
+    fn vote(&mut self, why: impl Fn(&Slot, &[u8]) -> Option<DenyReason>) -> Option<Denied> {
+        let mut verdict = None;
+        for slot in self.slots.iter_mut().filter(|slot| !slot.silent) {
+            let Some(reason) = why(slot, &self.keys) else {
+                continue;
+            };
+            let rule = slot.rule;
+            if slot.mode.has_vote() {
+                verdict = verdict.or(Some(Denied { rule, reason }));
+            } else {
+                slot.silent = true;
+                self.shadow_denials.push(Denied { rule, reason });
+            }
         }
-        Some(Slot {
-            rule: index,
-            key: start..keys.len(),
-            complete,
-            in_doubt: matched.in_doubt,
-            replaced: false,
-        })
+        verdict
+    }
+}
+
+/// Whether one block ends after another; `None` is the end of time.
+fn ends_later(until: Option<Micros>, other: Option<Micros>) -> bool {
+    match (until, other) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(until), Some(other)) => until > other,
     }
 }

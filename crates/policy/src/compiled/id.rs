@@ -4,15 +4,9 @@ use jeton_core::RuleId;
 use jeton_wire::client_ip::Ipv6Prefix;
 use sha2::{Digest, Sha256};
 
+use super::charge::Counter;
 use crate::key::KeyPart;
 use crate::rule::Rule;
-
-/// Which counter of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counter {
-    Requests,
-    Preflights,
-}
 
 /// The first eight bytes, big-endian, of SHA-256 over `jeton.rule.1`, the counter, the name and
 /// the parts of the key, each preceded by its length in eight bytes.
@@ -30,6 +24,7 @@ pub(super) fn rule_id(rule: &Rule, prefix: Ipv6Prefix, counter: Counter) -> Rule
     feed(match counter {
         Counter::Requests => "requests",
         Counter::Preflights => "preflights",
+        Counter::Trial => "trial",
     });
     feed(&rule.name);
     for part in &rule.key {

@@ -3,10 +3,15 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use jeton_core::Micros;
 use jeton_wire::client_ip::AddressKey;
 
+use super::allowed::Allowed;
+use super::charge::{Charge, Counter, Source};
 use super::encode::{bound, push_address, push_text};
-use super::policy::CompiledRule;
+use super::orders::Orders;
+use super::policy::{CompiledRule, Policy};
+use super::verdict::DenyReason;
 use crate::facts::Facts;
 use crate::key::KeyPart;
 use crate::matching::Matched;
@@ -42,6 +47,85 @@ impl fmt::Display for NamedKeyError {
 }
 
 impl std::error::Error for NamedKeyError {}
+
+/// What became of a charge that a caller names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Named {
+    /// It was handed over, and the one of the terms on trial after it.
+    Charged,
+    /// Nothing counts: the rule, the plan or the override is `"unlimited"`.
+    Unlimited,
+    /// A rule with a vote refuses whatever has been used.
+    Denied(DenyReason),
+    /// A rule without a vote would: to be counted only.
+    ShadowDenied(DenyReason),
+    /// An operator blocks the key; `None`: until somebody lifts it.
+    BlockedUntil(Option<Micros>),
+    /// The rule has no plan of that name. Nothing is charged.
+    UnknownPlan,
+}
+
+impl Policy {
+    /// The charge that a caller names by rule, plan and key ([`CompiledRule::named_key`] writes
+    /// keys), as a request would be charged that came to this rule; its trial comes after it.
+    pub fn name_charge<'a>(
+        &'a self,
+        orders: &'a Orders,
+        now: Micros,
+        rule: usize,
+        plan: Option<&str>,
+        key: &'a [u8],
+        out: &mut impl FnMut(Charge<'a>),
+    ) -> Named {
+        let Some(compiled) = self.rules().get(rule) else {
+            return Named::Unlimited;
+        };
+        let plan = match plan.map(|name| compiled.plan(name.as_bytes())) {
+            None => None,
+            Some(None) => return Named::UnknownPlan,
+            Some(found) => found,
+        };
+        let mode = orders.mode(rule).unwrap_or(compiled.mode());
+        let of_key = orders.of_key(rule, key);
+        let denied = |reason| match mode.has_vote() {
+            true => Named::Denied(reason),
+            false => Named::ShadowDenied(reason),
+        };
+        match of_key.and_then(|set| set.blocked(now)) {
+            Some(until) if mode.has_vote() => return Named::BlockedUntil(until),
+            Some(_) => return Named::ShadowDenied(DenyReason::Block),
+            None => {}
+        }
+        let altered = of_key.and_then(|set| set.altered(now));
+        let of_plan = plan.and_then(|plan| compiled.plan_allowed(plan));
+        let (allowed, reason) = match (altered, of_plan) {
+            (Some(allowed), _) => (allowed, DenyReason::Override),
+            (None, Some(allowed)) => (allowed, DenyReason::Plan),
+            (None, None) => (compiled.allowed(), DenyReason::Word),
+        };
+        let quota = match allowed {
+            Allowed::Unlimited => return Named::Unlimited,
+            Allowed::Deny => return denied(reason),
+            Allowed::Quota(quota) => quota,
+        };
+        let own = compiled.charge(Source {
+            rule,
+            counter: Counter::Requests,
+            key,
+            quota,
+            mode,
+            cost: compiled.default_cost(),
+            plan: plan
+                .filter(|_| altered.is_none())
+                .and_then(|plan| compiled.plan_name(plan)),
+            overridden: altered.is_some(),
+        });
+        out(own);
+        self.trial(&own).into_iter().for_each(out);
+        Named::Charged
+    }
+}
 
 impl CompiledRule {
     /// Appends the key that a caller names, one text per part, in the form that a door would give

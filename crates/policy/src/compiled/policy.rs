@@ -1,13 +1,15 @@
 //! The policy: settings and rules, ready to use and never changed.
 
-use jeton_core::{Mode, Quota, RuleId};
+use jeton_core::{Quota, RuleId};
 use jeton_wire::client_ip::Ipv6Prefix;
 
-use super::PREFLIGHT_FACTOR;
+use super::allowed::{Allowed, preflights};
+use super::charge::Counter;
 use super::encode::Lens;
-use super::id::{Counter, rule_id};
+use super::id::rule_id;
 use crate::diagnostic::{Report, nearest};
-use crate::rule::{Allowance, Rule, Terms};
+use crate::key::KeyPart;
+use crate::rule::{Allowance, CostSpec, Mode, OnFailure, Rule};
 use crate::settings::Settings;
 
 /// A policy, and what is worth a word about it.
@@ -33,32 +35,36 @@ pub struct CompiledRule {
     rule: Rule,
     id: RuleId,
     preflight_id: RuleId,
-    quotas: Option<Quotas>,
+    allowed: Allowed,
+    preflights: Option<Quota>,
+    /// In the order of the plans as they were written.
+    plans: Vec<Allowed>,
+    trial: Option<Trial>,
+    /// The rule's, else the store's.
+    on_failure: OnFailure,
     /// Indices of rules that do not apply when this one matches.
     pub(super) replaces: Vec<usize>,
     prefix: Ipv6Prefix,
 }
 
+/// Terms that are counted beside the rule's own.
 #[derive(Debug)]
-struct Quotas {
-    requests: Quota,
-    preflights: Quota,
+struct Trial {
+    id: RuleId,
+    quota: Quota,
 }
 
 impl Policy {
     /// Compiles what has passed every check.
     pub(crate) fn compile(settings: Settings, rules: Vec<Rule>) -> Self {
-        let prefix = settings.client_ip.ipv6_prefix;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
         let at = |name: &String| names.iter().position(|other| other == name);
         let compile = |rule: Rule| {
             let replaces = rule.replaces.iter().filter_map(at).collect();
-            CompiledRule::new(rule, replaces, prefix)
+            CompiledRule::new(rule, replaces, &settings)
         };
-        Self {
-            settings,
-            rules: rules.into_iter().map(compile).collect(),
-        }
+        let rules = rules.into_iter().map(compile).collect();
+        Self { settings, rules }
     }
 
     /// Everything but the rules.
@@ -79,6 +85,28 @@ impl Policy {
             .find(|(_, rule)| rule.rule.name == name)
     }
 
+    /// Names of header fields, in lower case, that choose a plan or name a cost, each once. Doors
+    /// show evaluations such a field only of peers that they trust, and take it out otherwise.
+    pub fn believed_headers(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for CompiledRule { rule, .. } in &self.rules {
+            let plan = match rule.plan.as_ref().map(|plans| &plans.source) {
+                Some(KeyPart::Header(name)) => Some(name.as_str()),
+                _ => None,
+            };
+            let cost = match &rule.cost {
+                CostSpec::Request(name) => Some(name.as_str()),
+                _ => None,
+            };
+            for name in [plan, cost].into_iter().flatten() {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
     /// The name of a rule that `name` may be a slip of the fingers for.
     pub fn rule_named_like(&self, name: &str) -> Option<&str> {
         nearest(name, self.rules.iter().map(CompiledRule::name))
@@ -86,15 +114,26 @@ impl Policy {
 }
 
 impl CompiledRule {
-    fn new(rule: Rule, replaces: Vec<usize>, prefix: Ipv6Prefix) -> Self {
-        let quotas = match &rule.allowance {
-            Allowance::Quota(terms) => quotas(terms),
-            Allowance::Unlimited | Allowance::Deny => None,
-        };
+    fn new(rule: Rule, replaces: Vec<usize>, settings: &Settings) -> Self {
+        let prefix = settings.client_ip.ipv6_prefix;
+        let allowed = |allowance| Allowed::of(allowance).unwrap_or(Allowed::Deny);
+        let plans = rule.plan.iter().flat_map(|plans| &plans.named);
+        let trial = rule.trial.and_then(|terms| {
+            let id = rule_id(&rule, prefix, Counter::Trial);
+            let quota = terms.quota().ok()?;
+            Some(Trial { id, quota })
+        });
         Self {
             id: rule_id(&rule, prefix, Counter::Requests),
             preflight_id: rule_id(&rule, prefix, Counter::Preflights),
-            quotas,
+            allowed: allowed(&rule.allowance),
+            preflights: match &rule.allowance {
+                Allowance::Quota(terms) => preflights(terms),
+                Allowance::Unlimited | Allowance::Deny => None,
+            },
+            plans: plans.map(|(_, allowance)| allowed(allowance)).collect(),
+            trial,
+            on_failure: rule.on_failure.unwrap_or(settings.store.on_failure),
             replaces,
             prefix,
             rule,
@@ -122,20 +161,70 @@ impl CompiledRule {
         self.preflight_id
     }
 
+    /// The identity of the counter of the terms on trial, if it has such.
+    pub fn trial_id(&self) -> Option<RuleId> {
+        self.trial.as_ref().map(|trial| trial.id)
+    }
+
+    /// The identity of one of its counters.
+    pub(super) fn counter_id(&self, counter: Counter) -> RuleId {
+        match counter {
+            Counter::Requests => self.id,
+            Counter::Preflights => self.preflight_id,
+            Counter::Trial => self.trial_id().unwrap_or(self.id),
+        }
+    }
+
     /// What it allows; `None` for `unlimited` and `deny`.
-    pub fn quota(&self) -> Option<&Quota> {
-        self.quotas.as_ref().map(|quotas| &quotas.requests)
+    pub const fn quota(&self) -> Option<&Quota> {
+        self.allowed.quota()
     }
 
-    /// What it allows to CORS preflights: [`PREFLIGHT_FACTOR`] times as much, or as many times as
-    /// a quota can hold.
-    pub fn preflight_quota(&self) -> Option<&Quota> {
-        self.quotas.as_ref().map(|quotas| &quotas.preflights)
+    /// What it allows to CORS preflights: [`PREFLIGHT_FACTOR`](super::PREFLIGHT_FACTOR) times as
+    /// much, or as many times as a quota can hold.
+    pub const fn preflight_quota(&self) -> Option<&Quota> {
+        self.preflights.as_ref()
     }
 
-    /// Whether it has a vote.
+    /// The terms on trial; `None` if it has none.
+    pub fn trial_quota(&self) -> Option<&Quota> {
+        self.trial.as_ref().map(|trial| &trial.quota)
+    }
+
+    /// What one of its plans allows: `None` if it has no such plan, or the plan is a word.
+    pub fn plan_quota(&self, name: &str) -> Option<&Quota> {
+        self.plan_allowed(self.plan(name.as_bytes())?)?.quota()
+    }
+
+    /// Whether it has a vote, unless an operator says otherwise.
     pub const fn mode(&self) -> Mode {
         self.rule.mode
+    }
+
+    /// What becomes of its requests when the store gives no decision.
+    pub const fn on_failure(&self) -> OnFailure {
+        self.on_failure
+    }
+
+    pub(super) const fn allowed(&self) -> &Allowed {
+        &self.allowed
+    }
+
+    pub(super) fn plan_allowed(&self, plan: usize) -> Option<&Allowed> {
+        self.plans.get(plan)
+    }
+
+    /// The plan of that name. There are a few, with short names: nothing is quicker than to
+    /// compare them all.
+    pub(super) fn plan(&self, name: &[u8]) -> Option<usize> {
+        let named = &self.rule.plan.as_ref()?.named;
+        named.iter().position(|(own, _)| own.as_bytes() == name)
+    }
+
+    /// The name of a plan by its place.
+    pub(super) fn plan_name(&self, plan: usize) -> Option<&str> {
+        let (name, _) = self.rule.plan.as_ref()?.named.get(plan)?;
+        Some(name)
     }
 
     pub(super) const fn lens(&self) -> Lens {
@@ -144,15 +233,4 @@ impl CompiledRule {
             match_case: self.rule.matches.match_case,
         }
     }
-}
-
-fn quotas(terms: &Terms) -> Option<Quotas> {
-    let requests = terms.quota().ok()?;
-    let preflights = (1..=PREFLIGHT_FACTOR)
-        .rev()
-        .find_map(|factor| terms.times(factor)?.quota().ok());
-    Some(Quotas {
-        requests,
-        preflights: preflights.unwrap_or(requests),
-    })
 }

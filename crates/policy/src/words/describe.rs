@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jeton_core::{Anchor, Mode, Span};
+use jeton_core::{Anchor, Span};
 use serde::Serialize;
 
 use super::worst_case;
@@ -78,7 +78,7 @@ impl RuleWords {
             interval: terms.map(interval).unwrap_or_default(),
             any_second: any(second),
             any_minute: any(minute),
-            shadow: rule.mode == Mode::Shadow,
+            shadow: !rule.mode.has_vote(),
             in_columns: terms.is_some_and(|terms| [second, minute].contains(&own_span(terms))),
         }
     }

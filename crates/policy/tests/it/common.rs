@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use jeton_policy::{Facts, Loaded, Policy, Report, Resolve, Source, Unresolved};
+use jeton_core::Micros;
+use jeton_policy::{Facts, Loaded, Orders, Policy, Report, Resolve, Source, Unresolved};
 
 /// References that answer from a map.
 #[derive(Default)]
@@ -46,6 +47,11 @@ impl Resolve for References {
             .ok_or(Unresolved::Absent)
     }
 }
+
+/// No operator set anything.
+pub(crate) static NOTHING: Orders = Orders::new();
+/// When requests come, if it does not matter.
+pub(crate) const NOW: Micros = Micros::new(1_000_000);
 
 /// A request made by hand.
 #[derive(Clone, Debug)]

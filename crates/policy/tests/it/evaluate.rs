@@ -1,10 +1,10 @@
 //! Which rules speak of a request, in which order, and what they charge.
 
-use jeton_core::{Mode, Quota};
-use jeton_policy::{Buffers, Denied, DenyReason, Policy, Verdict};
+use jeton_core::Quota;
+use jeton_policy::{Buffers, Counter, Denied, DenyReason, Mode, Policy, Verdict};
 use proptest::prelude::*;
 
-use crate::common::{Request, load};
+use crate::common::{NOTHING, NOW, Request, load};
 
 const LOG: &str = "algorithm = \"sliding-log\"\nlimit = 10\nwindow = \"1m\"\n";
 
@@ -22,7 +22,7 @@ struct Said {
 
 fn ask(policy: &Policy, request: &Request) -> Said {
     let mut buffers = Buffers::default();
-    let evaluation = policy.evaluate(request, &mut buffers);
+    let evaluation = policy.evaluate(request, &NOTHING, NOW, &mut buffers);
     let name = |index: usize| policy.rules()[index].name().to_owned();
     Said {
         verdict: evaluation.verdict(),
@@ -152,7 +152,7 @@ fn f42_two_rules_of_one_client_have_two_counters() {
     let policy = load(&[rule("a", ""), rule("b", "")].concat());
     let mut buffers = Buffers::default();
     let request = Request::get("/");
-    let evaluation = policy.evaluate(&request, &mut buffers);
+    let evaluation = policy.evaluate(&request, &NOTHING, NOW, &mut buffers);
     let charges: Vec<_> = evaluation.charges().collect();
     assert_eq!(charges[0].key, charges[1].key);
     assert_ne!(charges[0].id, charges[1].id);
@@ -300,7 +300,7 @@ fn a_rule_in_shadow_lifts_no_limit() {
     assert_eq!(charged(&policy, &Request::get("/")), ["old", "trial"]);
     let mut buffers = Buffers::default();
     let request = Request::get("/");
-    let evaluation = policy.evaluate(&request, &mut buffers);
+    let evaluation = policy.evaluate(&request, &NOTHING, NOW, &mut buffers);
     let modes: Vec<Mode> = evaluation.charges().map(|charge| charge.mode).collect();
     assert_eq!(modes, [Mode::Enforce, Mode::Shadow]);
 }
@@ -357,7 +357,7 @@ fn refusals_in_shadow_are_only_told() {
     .concat());
     let mut buffers = Buffers::default();
     let request = Request::get("/");
-    let evaluation = policy.evaluate(&request, &mut buffers);
+    let evaluation = policy.evaluate(&request, &NOTHING, NOW, &mut buffers);
     assert_eq!(evaluation.verdict(), Verdict::Charges);
     assert_eq!(evaluation.charges().count(), 1);
     let told: Vec<(usize, DenyReason)> = evaluation
@@ -373,18 +373,22 @@ fn f53_preflights_have_a_counter_of_their_own_ten_times_as_large() {
     let policy = load(&rule("a", ""));
     let mut buffers = Buffers::default();
     let preflight = Request::preflight("/");
-    let evaluation = policy.evaluate(&preflight, &mut buffers);
+    let evaluation = policy.evaluate(&preflight, &NOTHING, NOW, &mut buffers);
     let charge = evaluation.charges().next().unwrap();
-    assert!(charge.preflight);
+    assert!((charge.counter == Counter::Preflights));
     assert_eq!(charge.id, policy.rules()[0].preflight_id());
     assert_ne!(charge.id, policy.rules()[0].id());
     assert_eq!(charge.quota.limit(), 100);
 
     let plain = Request::new("OPTIONS", "/");
     let mut buffers = Buffers::default();
-    let evaluation = policy.evaluate(&plain, &mut buffers);
+    let evaluation = policy.evaluate(&plain, &NOTHING, NOW, &mut buffers);
     let charge = evaluation.charges().next().unwrap();
-    assert!(!charge.preflight && charge.id == policy.rules()[0].id() && charge.quota.limit() == 10);
+    assert!(
+        !(charge.counter == Counter::Preflights)
+            && charge.id == policy.rules()[0].id()
+            && charge.quota.limit() == 10
+    );
     // All three signs are needed.
     for request in [
         Request::get("/")
@@ -395,12 +399,13 @@ fn f53_preflights_have_a_counter_of_their_own_ten_times_as_large() {
     ] {
         let mut buffers = Buffers::default();
         assert!(
-            !policy
-                .evaluate(&request, &mut buffers)
+            policy
+                .evaluate(&request, &NOTHING, NOW, &mut buffers)
                 .charges()
                 .next()
                 .unwrap()
-                .preflight
+                .counter
+                == Counter::Requests
         );
     }
 }
@@ -460,7 +465,12 @@ fn a_warm_evaluation_does_not_allocate() {
         .header("authorization", "Bearer x")
         .header("cookie", "c=1");
     let mut buffers = Buffers::default();
-    let mut evaluate = || policy.evaluate(&request, &mut buffers).charges().count();
+    let mut evaluate = || {
+        policy
+            .evaluate(&request, &NOTHING, NOW, &mut buffers)
+            .charges()
+            .count()
+    };
     assert_eq!(evaluate(), 2);
     let counted = allocation_counter::measure(|| assert_eq!(evaluate(), 2));
     assert_eq!(counted.count_total, 0);
@@ -474,15 +484,21 @@ fn buffers_are_used_again_without_a_trace_of_the_last_request() {
         Request::get("/a").from("10.0.0.1"),
         Request::get("/").from("10.0.0.2"),
     );
-    assert_eq!(policy.evaluate(&first, &mut buffers).charges().count(), 2);
+    assert_eq!(
+        policy
+            .evaluate(&first, &NOTHING, NOW, &mut buffers)
+            .charges()
+            .count(),
+        2
+    );
     let again: Vec<Vec<u8>> = policy
-        .evaluate(&second, &mut buffers)
+        .evaluate(&second, &NOTHING, NOW, &mut buffers)
         .charges()
         .map(|charge| charge.key.to_vec())
         .collect();
     let mut fresh = Buffers::default();
     let alone: Vec<Vec<u8>> = policy
-        .evaluate(&second, &mut fresh)
+        .evaluate(&second, &NOTHING, NOW, &mut fresh)
         .charges()
         .map(|charge| charge.key.to_vec())
         .collect();
@@ -533,7 +549,7 @@ proptest! {
         let key = |path: &str| {
             let mut buffers = Buffers::default();
             let request = Request::get(path);
-            let all = policy.evaluate(&request, &mut buffers);
+            let all = policy.evaluate(&request, &NOTHING, NOW, &mut buffers);
             all.charges().last().map(|charge| charge.key.to_vec())
         };
         let ambiguous = key("/a%2fb/../c");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jeton_core::Mode;
 use jeton_policy::{
-    Allowance, CompiledRule, Flags, KeyPart, Listen, Missing, Overflow, Policy, PolicyTable, Terms,
+    Allowance, CompiledRule, Flags, KeyPart, Listen, Missing, Mode, Overflow, Policy, PolicyTable,
+    Terms,
 };
 use jeton_wire::client_ip::Source as Header;
 use jeton_wire::ratelimit::Dialect;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jeton_policy::{Buffers, Policy};
 use proptest::prelude::*;
 
-use crate::common::{Request, load};
+use crate::common::{NOTHING, NOW, Request, load};
 
 const LOG: &str = "algorithm = \"sliding-log\"\nlimit = 3\nwindow = \"1m\"\n";
 
@@ -16,7 +16,7 @@ fn keyed(key: &str) -> Policy {
 /// The key of a request in the only rule.
 fn key(policy: &Policy, request: &Request) -> Vec<u8> {
     let mut buffers = Buffers::default();
-    let evaluation = policy.evaluate(request, &mut buffers);
+    let evaluation = policy.evaluate(request, &NOTHING, NOW, &mut buffers);
     let charges: Vec<_> = evaluation.charges().collect();
     assert_eq!(charges.len(), 1);
     charges[0].key.to_vec()

@@ -7,7 +7,6 @@ use jeton::{Anchor, Span};
 use serde::Serialize;
 
 use super::{Api, answer};
-use crate::engine::mode_word;
 
 #[derive(Serialize)]
 struct Rules<'a> {
@@ -90,7 +89,7 @@ impl<'a> RuleEntry<'a> {
         } = RuleWords::of(rule.rule());
         Self {
             name: rule.name(),
-            mode: mode_word(rule.mode()),
+            mode: rule.mode().word(),
             key: rule.rule().key.iter().map(ToString::to_string).collect(),
             quota: Numbers::of(rule.rule()),
             meaning,

@@ -165,7 +165,7 @@ impl Serialize for Entry<'_> {
 }
 
 /// The word of the policy language for a mode.
-pub(crate) const fn mode_word(mode: Mode) -> &'static str {
+const fn mode_word(mode: Mode) -> &'static str {
     match mode {
         Mode::Enforce => "enforce",
         Mode::Shadow => "shadow",

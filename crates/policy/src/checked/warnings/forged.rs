@@ -1,7 +1,5 @@
 //! Keys that anybody can invent: a new value is a new counter, and a full one.
 
-use jeton_core::Mode;
-
 use super::reach::may_be_skipped;
 use crate::checked::Draft;
 use crate::diagnostic::{Fault, code};
@@ -14,7 +12,7 @@ use crate::rule::{Allowance, Rule};
 pub(super) fn warn(cx: &mut Context<'_>, drafts: &[Draft]) {
     for draft in drafts {
         let rule = &draft.rule;
-        let limits = matches!(rule.allowance, Allowance::Quota(_)) && rule.mode == Mode::Enforce;
+        let limits = matches!(rule.allowance, Allowance::Quota(_)) && rule.mode.has_vote();
         let Some(part) = invented(&rule.key, &rule.matches).filter(|_| limits) else {
             continue;
         };
@@ -51,10 +49,10 @@ fn guards(guard: &Rule, rule: &Rule, drafts: &[Draft]) -> bool {
     let by_address = |part: &KeyPart| matches!(part, KeyPart::ClientIp(_));
     let lifted = |other: &Rule| {
         other.replaces.contains(&guard.name)
-            && other.mode == Mode::Enforce
+            && other.mode.has_vote()
             && other.matches.covers(&rule.matches)
     };
-    guard.mode == Mode::Enforce
+    guard.mode.has_vote()
         && matches!(guard.allowance, Allowance::Quota(_))
         && guard.key.iter().any(by_address)
         && invented(&guard.key, &guard.matches).is_none()

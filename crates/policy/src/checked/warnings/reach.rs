@@ -1,7 +1,5 @@
 //! Rules that never get to speak.
 
-use jeton_core::Mode;
-
 use crate::checked::Draft;
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
@@ -58,12 +56,12 @@ fn silenced(rule: &Rule, other: &Rule) -> Option<Reason> {
     if !other.matches.covers(&rule.matches) || may_be_skipped(other) {
         return None;
     }
-    let votes = other.mode == Mode::Enforce;
+    let votes = other.mode.has_vote();
     if votes && other.allowance == Allowance::Deny && rule.allowance != Allowance::Deny {
         let why = format!("{:?} denies all its requests", other.name);
         return Some((why, "a narrower `match` for the rule that denies"));
     }
-    let replaces = other.replaces.contains(&rule.name) && (votes || rule.mode == Mode::Shadow);
+    let replaces = other.replaces.contains(&rule.name) && (votes || !rule.mode.has_vote());
     replaces.then(|| {
         let why = format!("{:?} replaces it for all its requests", other.name);
         (
