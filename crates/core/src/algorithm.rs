@@ -5,11 +5,12 @@
 //! the limit is impossible, a cost of 0 looks, a denial writes nothing but the clock law, a look
 //! writes nothing at all.
 
-mod block;
 mod bucket;
+mod concurrency;
 mod fixed_window;
 mod sliding_counter;
 mod sliding_log;
+mod ticket;
 
 use crate::{Act, Cost, Decision, Edit, Fit, Micros, Outcome, Quota, Receipt, Span, View};
 
@@ -43,23 +44,24 @@ trait Algorithm {
     fn give(&self, state: &mut Self::State<'_>, units: u32) -> u32;
     /// Gives back up to `units` of one charge as far as it still counts; how many it was.
     fn lower(&self, state: &mut Self::State<'_>, receipt: &Receipt, units: u32) -> u32;
-    /// Charges now, into debt if need be, up to one limit of it; how many units it was.
-    fn raise(&self, state: &mut Self::State<'_>, units: u32) -> u32;
+    /// Charges now, into debt if need be, as long as there is no more than `most_debt` of it; how
+    /// many units it was.
+    fn raise(&self, state: &mut Self::State<'_>, units: u32, most_debt: u32) -> u32;
     /// When things change.
     fn levels(&self, state: &Self::State<'_>) -> Levels;
     /// The write that makes the stored state this one.
     fn edit(&self, state: &Self::State<'_>) -> Edit;
 }
 
-/// What of `units` charged now fits into the room that is left, and what of the rest becomes debt:
-/// there is never more of that than one limit.
-const fn room_and_debt(units: u32, room: Option<u32>, debt: u32, limit: u32) -> (u32, u32) {
+/// What of `units` charged now fits into the room that is left, and what of the rest becomes debt,
+/// of which there is `debt` already.
+const fn room_and_debt(units: u32, room: Option<u32>, debt: u32, most_debt: u32) -> (u32, u32) {
     let room = match room {
         Some(room) if room < units => room,
         Some(_) => units,
         None => 0,
     };
-    let most = limit.saturating_sub(debt);
+    let most = most_debt.saturating_sub(debt);
     let rest = units - room;
     (room, if rest < most { rest } else { most })
 }
@@ -81,7 +83,8 @@ impl Quota {
             Self::FixedWindow(a) => decide(a, view, act, now),
             Self::SlidingCounter(a) => decide(a, view, act, now),
             Self::SlidingLog(a) => decide(a, view, act, now),
-            Self::Block => block::decide(view, act, now),
+            Self::Concurrency(a) => concurrency::decide(*a, view, act, now),
+            Self::Ticket(a) => ticket::decide(*a, view, act, now),
         }
     }
 
@@ -93,7 +96,8 @@ impl Quota {
             Self::FixedWindow(a) => reanchor(a, view, now),
             Self::SlidingCounter(a) => reanchor(a, view, now),
             Self::SlidingLog(a) => reanchor(a, view, now),
-            Self::Block => Edit::Keep,
+            Self::Concurrency(_) => concurrency::reanchor(view, now),
+            Self::Ticket(_) => Edit::Keep,
         }
     }
 }
@@ -119,9 +123,23 @@ fn decide<A: Algorithm>(algorithm: &A, view: View<'_>, act: &Act, now: Micros) -
                 edit: Edit::Keep,
             }
         }
-        Act::Settle { receipt, actual } => {
-            let actual = settle(algorithm, &mut state, &receipt, actual.get());
+        Act::Settle {
+            receipt,
+            actual,
+            max_debt,
+        } => {
+            let most_debt = max_debt.get().min(algorithm.limit());
+            let actual = settle(algorithm, &mut state, &receipt, actual.get(), most_debt);
             written(algorithm, &state, actual, now)
+        }
+        Act::Renew { receipt } => {
+            let fit = Fit::Settled {
+                actual: receipt.cost,
+            };
+            Outcome {
+                decision: answer(algorithm, &state, fit, 0, now),
+                edit: Edit::Keep,
+            }
         }
         Act::Give { units } => {
             let given = algorithm.give(&mut state, units.get());
@@ -135,10 +153,6 @@ fn decide<A: Algorithm>(algorithm: &A, view: View<'_>, act: &Act, now: Micros) -
                 edit: Edit::Erase,
             }
         }
-        Act::Block { .. } => Outcome {
-            decision: answer(algorithm, &state, Fit::Allowed, 0, now),
-            edit: Edit::Keep,
-        },
     }
 }
 
@@ -176,11 +190,17 @@ fn fit<A: Algorithm>(algorithm: &A, state: &A::State<'_>, cost: u32) -> Fit {
     }
 }
 
-fn settle<A: Algorithm>(a: &A, state: &mut A::State<'_>, receipt: &Receipt, actual: u32) -> u32 {
+fn settle<A: Algorithm>(
+    a: &A,
+    state: &mut A::State<'_>,
+    receipt: &Receipt,
+    actual: u32,
+    most_debt: u32,
+) -> u32 {
     match receipt.cost.checked_sub(actual) {
         Some(0) => actual,
         Some(less) => receipt.cost - a.lower(state, receipt, less),
-        None => receipt.cost + a.raise(state, actual - receipt.cost),
+        None => receipt.cost + a.raise(state, actual - receipt.cost, most_debt),
     }
 }
 

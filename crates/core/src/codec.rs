@@ -31,7 +31,7 @@ pub struct Stored {
     pub until: Micros,
     /// The small state.
     pub cell: Cell,
-    /// The entries of a log.
+    /// The entries of a log, or the holders of a concurrency.
     pub tail: Vec<Entry>,
 }
 
@@ -125,7 +125,9 @@ pub fn decode(bytes: &[u8]) -> Result<Stored, CodecError> {
             cost: reader.u32()?,
         });
     }
-    in_order(&tail)?;
+    if kind == Kind::Log {
+        in_order(&tail)?;
+    }
     in_domain(kind, words, &tail)?;
     Ok(Stored {
         kind,
@@ -142,7 +144,8 @@ fn kind(number: u8) -> Result<Kind, CodecError> {
         Kind::FixedFirst,
         Kind::Counter,
         Kind::Log,
-        Kind::Block,
+        Kind::Concurrency,
+        Kind::Ticket,
     ];
     let found = all.into_iter().find(|kind| *kind as u8 == number);
     found.ok_or(CodecError::Kind { kind: number })
@@ -172,16 +175,22 @@ fn in_domain(kind: Kind, [a, b, c]: [u32; 3], tail: &[Entry]) -> Result<(), Code
         Kind::Bucket => u64::from(b),
         Kind::FixedEpoch | Kind::FixedFirst => u64::from(a) + u64::from(b),
         Kind::Counter => u64::from(a) + u64::from(b) + u64::from(c),
-        Kind::Log | Kind::Block if Cell::wide(a, b) > 2 * Micros::HORIZON.get() => {
+        Kind::Log | Kind::Concurrency if Cell::wide(a, b) > 2 * Micros::HORIZON.get() => {
             return Err(CodecError::Time);
         }
         Kind::Log => tail.iter().map(|entry| u64::from(entry.cost)).sum(),
-        Kind::Block => 0,
+        // Who was over when it was written is over for good, and may hold anything.
+        Kind::Concurrency => {
+            let live = tail.iter().filter(|e| e.stamp > Cell::wide(a, b));
+            live.map(|entry| u64::from(entry.cost)).sum()
+        }
+        Kind::Ticket if a > 1 => return Err(CodecError::Units),
+        Kind::Ticket => 0,
     };
     let ahead = tail
         .iter()
         .any(|entry| entry.stamp > 3 * Micros::HORIZON.get());
-    let stray = kind != Kind::Log && !tail.is_empty();
+    let stray = !kind.has_tail() && !tail.is_empty();
     match () {
         () if units > most => Err(CodecError::Units),
         () if ahead => Err(CodecError::Time),

@@ -48,12 +48,13 @@ impl Default for Cost {
 /// What names one charge, so that exactly it can be lowered, raised or given back later.
 ///
 /// `mark` and `part` say where the charge stands: a bucket's instant (and n-ths) at which its last
-/// unit comes back, the end of a fixed window, the start of a counter's window, a log's raw stamp.
+/// unit comes back, the end of a fixed window, the start of a counter's window, a log's raw stamp, the
+/// number and the raw end of a holder's lease, the end of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Receipt {
     /// Units charged.
     pub cost: u32,
-    /// N-ths of a microsecond past `mark` (buckets only).
+    /// N-ths of a microsecond past `mark` (buckets), or which holder it is (concurrency).
     pub part: u32,
     /// When it was charged.
     pub at: Micros,
@@ -65,7 +66,8 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Act {
-    /// Charge `cost` if it fits.
+    /// Charge `cost` if it fits. What must be given back is not taken: concurrency and tickets are
+    /// held.
     Take {
         /// Units asked for; 0 looks.
         cost: Cost,
@@ -81,12 +83,22 @@ pub enum Act {
         cost: Cost,
     },
     /// Turn a charge into what it has really cost: less is given back as far as it still counts,
-    /// more is charged now and may go into debt, by one limit at the most.
+    /// more is charged now and may go into debt. A holder's units are only ever given back. A
+    /// ticket is settled once, and says so from then on.
     Settle {
         /// The charge.
         receipt: Receipt,
         /// What it has cost.
         actual: Cost,
+        /// The most debt there may be afterwards, and never more than one limit:
+        /// [`Cost::MAX`] stands for that. What is above it is not charged.
+        max_debt: Cost,
+    },
+    /// Keep a holder ([`Quota::Concurrency`](crate::Quota::Concurrency)) for another lease, or an
+    /// open ticket for as long again. Other charges keep themselves: nothing is written.
+    Renew {
+        /// The charge.
+        receipt: Receipt,
     },
     /// Give units back without a receipt: debt first, then the newest.
     Give {
@@ -95,11 +107,6 @@ pub enum Act {
     },
     /// Forget the state.
     Reset,
-    /// Deny everything until an instant ([`Quota::Block`](crate::Quota::Block) only).
-    Block {
-        /// The end of the block.
-        until: Micros,
-    },
 }
 
 impl Act {
@@ -126,15 +133,23 @@ pub enum Fit {
     },
     /// It can never fit: the cost is above the limit.
     Impossible,
-    /// A settle, refund, reset or block was carried out.
+    /// A settle, renewal, refund or reset was carried out.
     Settled {
-        /// Settle: units now charged in all. Give: units really given back. Else 0.
+        /// Settle: units now charged in all. Renewal: units still held. Give: units really given
+        /// back. Else 0.
         actual: u32,
     },
+    /// The ticket was settled before; nothing was done again.
+    Repeated {
+        /// At what it was settled first.
+        actual: u32,
+    },
+    /// There is no such ticket or holder: it was never given, or is over.
+    Unknown,
 }
 
 impl Fit {
-    /// `true` unless the act was denied or impossible.
+    /// Whether the act is carried out when all others of its plan pass.
     #[inline]
     pub const fn passes(self) -> bool {
         matches!(self, Self::Allowed | Self::Settled { .. })

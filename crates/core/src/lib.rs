@@ -38,10 +38,13 @@ mod time;
 pub use decision::{Act, Cost, Decision, Fit, Receipt};
 pub use plan::{Cells, MAX_OPS, Mode, OnDeny, Op, Plan, PlanError, RuleId, decide_all};
 pub use quota::{
-    Anchor, Bucket, FixedWindow, Kind, MAX_COUNTER_LIMIT, MAX_LIMIT, Quota, QuotaError,
-    SlidingCounter, SlidingLog,
+    Anchor, Bucket, Concurrency, FixedWindow, Kind, MAX_COUNTER_LIMIT, MAX_LIMIT, Quota,
+    QuotaError, SlidingCounter, SlidingLog, Ticket,
 };
 pub use rate::Rate;
 pub use state::{Cell, Edit, Entry, Outcome, TailEdit, View};
-pub use store::{Answers, Store, StoreError, StoreErrorKind, Submitted, Verdict, When, Written};
+pub use store::{
+    Answers, Note, NoteEdit, Pending, Store, StoreError, StoreErrorKind, Submitted, Verdict, When,
+    Written,
+};
 pub use time::{Micros, Reading, Span};

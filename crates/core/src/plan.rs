@@ -202,6 +202,8 @@ pub fn decide_all(plan: Plan<'_>, cells: &mut impl Cells, now: Micros, out: &mut
 struct Tally {
     denied: bool,
     impossible: bool,
+    /// There is nothing to wait for: what was asked about is done already, or not there.
+    moot: bool,
     longest: Span,
 }
 
@@ -212,6 +214,7 @@ impl Tally {
         }
         self.denied |= !fit.passes();
         self.impossible |= fit == Fit::Impossible;
+        self.moot |= matches!(fit, Fit::Repeated { .. } | Fit::Unknown);
         self.raise(fit);
     }
 
@@ -222,8 +225,8 @@ impl Tally {
     fn verdict(&self) -> Verdict {
         Verdict {
             allowed: !self.denied,
-            impossible: self.impossible,
-            retry_after: (self.denied && !self.impossible).then_some(self.longest),
+            impossible: self.impossible && !self.moot,
+            retry_after: (self.denied && !self.impossible && !self.moot).then_some(self.longest),
         }
     }
 }

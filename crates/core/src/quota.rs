@@ -109,6 +109,19 @@ pub struct SlidingLog {
     pub(crate) window: Span,
 }
 
+/// `limit` units in flight at once, each for a lease that its holder can renew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Concurrency {
+    pub(crate) limit: u32,
+    pub(crate) lease: Span,
+}
+
+/// The record of one reservation, which is forgotten `ttl` after it was opened or renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    pub(crate) ttl: Span,
+}
+
 /// What a rule allows.
 ///
 /// ```
@@ -127,8 +140,10 @@ pub enum Quota {
     SlidingCounter(SlidingCounter),
     /// Sliding-window log.
     SlidingLog(SlidingLog),
-    /// Not a limit of its own: everything is denied until an instant that an operator set.
-    Block,
+    /// Units in flight.
+    Concurrency(Concurrency),
+    /// Not a limit: the record of one reservation.
+    Ticket(Ticket),
 }
 
 /// Which kind of state a quota keeps. States of different kinds never meet: a rule whose kind
@@ -146,8 +161,18 @@ pub enum Kind {
     Counter = 4,
     /// [`Quota::SlidingLog`].
     Log = 5,
-    /// [`Quota::Block`].
-    Block = 6,
+    /// [`Quota::Concurrency`].
+    Concurrency = 6,
+    /// [`Quota::Ticket`].
+    Ticket = 7,
+}
+
+impl Kind {
+    /// Whether its states have a tail of entries: logs and concurrency.
+    #[inline]
+    pub const fn has_tail(self) -> bool {
+        matches!(self, Self::Log | Self::Concurrency)
+    }
 }
 
 impl Quota {
@@ -173,13 +198,19 @@ impl Quota {
     ///
     /// # Errors
     /// [`QuotaError`] if it is zero, too large or too long.
-    pub fn fixed_window(limit: u64, window: Span, anchor: Anchor) -> Result<Self, QuotaError> {
-        let limit = limit_within(limit, MAX_LIMIT)?;
-        Ok(Self::FixedWindow(FixedWindow {
-            limit,
-            window: window_within(window)?,
-            anchor,
-        }))
+    pub const fn fixed_window(
+        limit: u64,
+        window: Span,
+        anchor: Anchor,
+    ) -> Result<Self, QuotaError> {
+        match (limit_within(limit, MAX_LIMIT), window_within(window)) {
+            (Err(error), _) | (_, Err(error)) => Err(error),
+            (Ok(limit), Ok(window)) => Ok(Self::FixedWindow(FixedWindow {
+                limit,
+                window,
+                anchor,
+            })),
+        }
     }
 
     /// `limit` units by the weighted count of two windows.
@@ -206,18 +237,44 @@ impl Quota {
         }))
     }
 
-    /// The most units that can ever be allowed at once: limit or burst.
+    /// `limit` units in flight at once. What a holder neither gives back nor renews comes back
+    /// after `lease`.
+    ///
+    /// # Errors
+    /// [`QuotaError`] if it is zero or too large.
+    pub fn concurrency(limit: u64, lease: Span) -> Result<Self, QuotaError> {
+        let limit = limit_within(limit, MAX_LIMIT)?;
+        Ok(Self::Concurrency(Concurrency {
+            limit,
+            lease: window_within(lease)?,
+        }))
+    }
+
+    /// The record of a reservation, kept for `ttl` from when it was opened or last renewed.
+    ///
+    /// # Errors
+    /// [`QuotaError::Zero`] if that is no time at all.
+    pub fn ticket(ttl: Span) -> Result<Self, QuotaError> {
+        Ok(Self::Ticket(Ticket {
+            ttl: window_within(ttl)?,
+        }))
+    }
+
+    /// The most units that can ever be allowed at once: limit or burst; 1 for a ticket, which can
+    /// be opened once.
     pub const fn limit(&self) -> u32 {
         match self {
             Self::Bucket(b) => b.burst,
             Self::FixedWindow(w) => w.limit,
             Self::SlidingCounter(w) => w.limit,
             Self::SlidingLog(w) => w.limit,
-            Self::Block => u32::MAX,
+            Self::Concurrency(c) => c.limit,
+            Self::Ticket(_) => 1,
         }
     }
 
-    /// The window, or the time in which a bucket fills (rounded up); none for a block.
+    /// The window, or the time in which a bucket fills (rounded up); none for what is held and given
+    /// back.
     pub fn window(&self) -> Option<Span> {
         match self {
             Self::Bucket(b) => {
@@ -227,7 +284,16 @@ impl Quota {
             Self::FixedWindow(w) => Some(w.window),
             Self::SlidingCounter(w) => Some(w.window),
             Self::SlidingLog(w) => Some(w.window),
-            Self::Block => None,
+            Self::Concurrency(_) | Self::Ticket(_) => None,
+        }
+    }
+
+    /// For how long a holder or a ticket is kept if it is not renewed.
+    pub const fn lease(&self) -> Option<Span> {
+        match self {
+            Self::Concurrency(c) => Some(c.lease),
+            Self::Ticket(t) => Some(t.ttl),
+            _ => None,
         }
     }
 
@@ -251,20 +317,22 @@ impl Quota {
             Self::FixedWindow(_) => Kind::FixedFirst,
             Self::SlidingCounter(_) => Kind::Counter,
             Self::SlidingLog(_) => Kind::Log,
-            Self::Block => Kind::Block,
+            Self::Concurrency(_) => Kind::Concurrency,
+            Self::Ticket(_) => Kind::Ticket,
         }
     }
 }
 
-fn limit_within(limit: u64, max: u32) -> Result<u32, QuotaError> {
-    match u32::try_from(limit) {
-        Ok(0) => Err(QuotaError::Zero),
-        Ok(limit) if limit <= max => Ok(limit),
+#[allow(clippy::cast_possible_truncation)] // guarded by the comparison
+const fn limit_within(limit: u64, max: u32) -> Result<u32, QuotaError> {
+    match limit {
+        0 => Err(QuotaError::Zero),
+        limit if limit <= max as u64 => Ok(limit as u32),
         _ => Err(QuotaError::LimitTooLarge { max }),
     }
 }
 
-fn window_within(window: Span) -> Result<Span, QuotaError> {
+const fn window_within(window: Span) -> Result<Span, QuotaError> {
     if window.is_zero() {
         Err(QuotaError::Zero)
     } else {

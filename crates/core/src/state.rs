@@ -1,4 +1,4 @@
-//! Where a limiter stands: a cell of fixed size, and for logs a tail of entries.
+//! Where a limiter stands: a cell of fixed size, and for logs and concurrency a tail of entries.
 
 use crate::Micros;
 
@@ -10,7 +10,8 @@ use crate::Micros;
 /// | fixed window | end | count, debt, 0 |
 /// | counter | start | previous, current, debt |
 /// | log | newest write | raw stamp of the same instant (low, high), 0 |
-/// | block | when it was set | duration in µs (low, high), 0 |
+/// | concurrency | newest write | raw time of the same instant (low, high), 0 |
+/// | ticket | end | 0 open or 1 settled, units it was settled at, 0 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Cell {
     /// The instant of the state.
@@ -32,16 +33,16 @@ impl Cell {
     }
 }
 
-/// One stamp of a log with the units charged at it.
+/// One stamp of a log with the units charged at it, or one holder with its units.
 ///
 /// Stamps are raw: they never move. The head says how far raw time is ahead of real time, so that
 /// a clock that steps back moves all stamps with one write, and a receipt keeps naming its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Entry {
-    /// Raw stamp in µs.
+    /// Raw stamp in µs; of a holder, the end of its lease.
     pub stamp: u64,
     /// Units of this and all earlier entries, modulo 2^32: a difference of two is exact, since no
-    /// log ever holds that many.
+    /// log ever holds that many. Of a holder, its id.
     pub sum: u32,
     /// Units of this entry.
     pub cost: u32,
@@ -60,7 +61,7 @@ impl Entry {
 pub struct View<'a> {
     /// The state, if there is one.
     pub cell: Option<Cell>,
-    /// Entries in order of their stamps; empty but for logs.
+    /// A log's entries in order of their stamps, or holders in any order; else empty.
     pub tail: &'a [Entry],
 }
 
@@ -94,6 +95,18 @@ pub enum TailEdit {
         /// How many units.
         units: u32,
     },
+    /// Put `entry` in the place of another.
+    Set {
+        /// Which one.
+        index: u32,
+        /// What stands there from now on.
+        entry: Entry,
+    },
+    /// Remove one entry and put the last one in its place.
+    Remove {
+        /// Which one.
+        index: u32,
+    },
 }
 
 impl TailEdit {
@@ -118,6 +131,15 @@ impl TailEdit {
                     }
                 }
             }
+            Self::Set { index, entry } => {
+                if let Some(place) = tail.get_mut(index as usize) {
+                    *place = entry;
+                }
+            }
+            Self::Remove { index } if (index as usize) < tail.len() => {
+                tail.swap_remove(index as usize);
+            }
+            Self::Remove { .. } => {}
         }
     }
 }

@@ -23,7 +23,56 @@ use crate::{Decision, Edit, Micros, Plan, Reading, Span};
 pub trait Store: Send + Sync + 'static {
     /// Decides `plans` at `when`.
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted;
+
+    /// Changes a note; whether there was one of that name, still in force at `when`. A note that
+    /// finds no room is [`StoreErrorKind::Refused`], and the one that it would have replaced stays.
+    fn note(&self, edit: NoteEdit, when: When) -> Pending<bool>;
+
+    /// The notes in force at `when`, ordered by name.
+    fn notes(&self, when: When) -> Pending<Vec<Note>>;
 }
+
+/// Something that an operator has set and every node must know within a second: a block, an
+/// override, a mode. The store does not know what it means. There are few, and they are read every
+/// now and then, never for a decision.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Note {
+    /// What tells it from every other; bytes of any content.
+    pub name: Box<[u8]>,
+    /// What it says; bytes of any content.
+    pub value: Box<[u8]>,
+    /// The instant at which it is over; none: when it is removed.
+    pub until: Option<Micros>,
+}
+
+impl Note {
+    /// Whether it is in force at `now`.
+    ///
+    /// ```
+    /// use jeton_core::{Micros, Note};
+    /// let until = Some(Micros::new(5));
+    /// let note = Note { name: [].into(), value: [].into(), until };
+    /// assert!(note.is_in_force(Micros::new(4)) && !note.is_in_force(Micros::new(5)));
+    /// ```
+    pub fn is_in_force(&self, now: Micros) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// What happens to a note.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NoteEdit {
+    /// It is set, in the place of one of the same name.
+    Put(Note),
+    /// It is removed.
+    Remove {
+        /// The name of the note.
+        name: Box<[u8]>,
+    },
+}
+
+/// An answer of a store that may take time.
+pub type Pending<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
 /// Whose clock a decision goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +174,8 @@ pub struct Verdict {
     pub allowed: bool,
     /// An op with a vote can never pass.
     pub impossible: bool,
-    /// The longest wait among the ops that denied; none if allowed or impossible.
+    /// The longest wait among the ops that denied; none if allowed or impossible, or if an op with
+    /// a vote was [`Repeated`](crate::Fit::Repeated) or [`Unknown`](crate::Fit::Unknown).
     pub retry_after: Option<Span>,
 }
 

@@ -97,7 +97,15 @@ impl Limiter {
     /// Turns a charge into what it has really cost: less is given back as far as it still counts,
     /// more is charged now and may go into debt, by one limit at the most.
     pub fn settle(&self, key: &(impl Hash + ?Sized), receipt: Receipt, actual: Cost) -> Decision {
-        self.act(key, Act::Settle { receipt, actual })
+        let max_debt = Cost::MAX;
+        self.act(
+            key,
+            Act::Settle {
+                receipt,
+                actual,
+                max_debt,
+            },
+        )
     }
 
     /// Gives units back without a receipt: never above a fresh state.

@@ -1,13 +1,23 @@
 //! How one op of a plan is going to be decided, settled before anything is decided: on its own
 //! state, or, where there is no room for one, as the overflow rule says.
 
-use jeton_core::{Act, Cell, Cost, Decision, Fit, Kind, Micros, Op, Quota, Receipt, Span};
+use jeton_core::{
+    Act, Anchor, Cell, Cost, Decision, Fit, Kind, Micros, OnDeny, Op, Quota, Receipt, RuleId, Span,
+};
 
 use crate::Place;
 use crate::overflow::shared_quota;
 
 /// The wait that is stated where no true one is known.
 pub(crate) const UNKNOWN_WAIT: Span = Span::SECOND;
+
+/// What has no state is asked of a window of one unit: used up, it denies until its end; absent, it
+/// lets everything pass.
+#[allow(clippy::panic)] // while compiling
+const STAND_IN: Quota = match Quota::fixed_window(1, Span::LONGEST, Anchor::FirstRequest) {
+    Ok(quota) => quota,
+    Err(_) => panic!("one unit in the longest span is a quota"),
+};
 
 /// Where the answer to an op comes from.
 #[derive(Clone, Copy, Debug)]
@@ -22,44 +32,44 @@ pub(crate) enum Fate {
     Uncounted,
     /// No room to settle: stays as it was charged.
     Dropped,
-    /// No room for a block, which must not be lost: the plan fails.
-    Refused,
 }
 
 impl Fate {
     /// The quota under which the stand-in for an op under `quota` is decided.
-    ///
-    /// What has no state is put as a question to a block: set, it denies for as long as it lasts;
-    /// absent, it passes.
     #[inline]
     pub(crate) fn quota(&self, quota: &Quota) -> Quota {
         match self {
             Self::Own => *quota,
-            Self::Shared(_) => shared_quota(quota).unwrap_or(Quota::Block),
-            _ => Quota::Block,
+            Self::Shared(_) => shared_quota(quota).unwrap_or(STAND_IN),
+            _ => STAND_IN,
         }
     }
 
-    /// What the stand-in for an op asks.
+    /// The op that is decided in the place of `op`, under the stand-in's quota. It is numbered, so
+    /// that no two of a plan are on one state.
     #[inline]
-    pub(crate) fn act(&self, act: Act) -> Act {
-        match self {
-            Self::Dropped => Act::Give { units: Cost::ZERO },
-            _ => act,
+    pub(crate) fn stand_in<'a>(&self, op: &Op<'a>, quota: &'a Quota, number: u64) -> Op<'a> {
+        let (act, on_deny) = match self {
+            Self::Own | Self::Shared(_) => (op.act, op.on_deny),
+            Self::Denied(_) | Self::Uncounted => (Act::Peek { cost: Cost::ONE }, OnDeny::Keep),
+            Self::Dropped => (Act::Give { units: Cost::ZERO }, OnDeny::Keep),
+        };
+        Op {
+            rule: RuleId::new(number),
+            quota,
+            act,
+            on_deny,
+            ..*op
         }
     }
 
-    /// The state of the block that stands in.
-    pub(crate) fn block(&self, now: Micros) -> Option<Cell> {
-        let Self::Denied(wait) = self else {
-            return None;
-        };
-        let set = Act::Block {
-            until: now.saturating_add(*wait),
-        };
-        let outcome = Quota::Block.decide(jeton_core::View::ABSENT, &set, now);
-        match outcome.edit {
-            jeton_core::Edit::Put { cell, .. } => Some(cell),
+    /// The state of the window that stands in.
+    pub(crate) fn window(&self, now: Micros) -> Option<Cell> {
+        match self {
+            Self::Denied(wait) => Some(Cell {
+                at: now.saturating_add(*wait),
+                words: [1, 0, 0],
+            }),
             _ => None,
         }
     }
@@ -72,7 +82,7 @@ impl Fate {
             _ => 0,
         };
         match self {
-            Self::Own | Self::Refused => return,
+            Self::Own => return,
             Self::Shared(place) => {
                 decision.remaining = decision.remaining.min(limit);
                 if place.kind != op.quota.kind() || matches!(op.quota.kind(), Kind::Counter) {
@@ -95,36 +105,45 @@ impl Fate {
     }
 }
 
-/// How many more entries a log may need for `act` under `quota`.
+/// How many more entries `act` may need under `quota`.
 #[inline]
 pub(crate) fn entries_needed(quota: &Quota, act: &Act) -> usize {
-    if quota.kind() != Kind::Log {
+    let kind = quota.kind();
+    if !kind.has_tail() {
         return 0;
     }
     match *act {
-        // A look must answer as the take would, so it asks for the same.
-        Act::Take { cost } | Act::Hold { cost } | Act::Peek { cost } => {
-            usize::from(cost != Cost::ZERO)
-        }
+        // A look must answer as the charge would, so it asks for the same.
+        Act::Hold { cost } | Act::Peek { cost } => usize::from(cost != Cost::ZERO),
+        Act::Take { cost } => usize::from(cost != Cost::ZERO && kind == Kind::Log),
         Act::Settle {
             receipt: Receipt { cost, .. },
             actual,
-        } if actual.get() > cost => 2,
+            ..
+        } if actual.get() > cost && kind == Kind::Log => 2,
         _ => 0,
     }
 }
 
 /// Whether `act` writes a state where there is none.
 #[inline]
-pub(crate) fn opens(quota: &Quota, act: &Act, now: Micros) -> bool {
+pub(crate) fn opens(quota: &Quota, act: &Act) -> bool {
     match *act {
-        Act::Take { cost } | Act::Hold { cost } => {
-            cost != Cost::ZERO && cost.get() <= quota.limit() && quota.kind() != Kind::Block
+        Act::Take { cost } => {
+            cost != Cost::ZERO && cost.get() <= quota.limit() && !is_held(quota.kind())
         }
-        Act::Settle { receipt, actual } => {
-            actual.get() > receipt.cost && quota.kind() != Kind::Block
-        }
-        Act::Block { until } => quota.kind() == Kind::Block && until > now,
+        Act::Hold { cost } if quota.kind() == Kind::Ticket => cost != Cost::ZERO,
+        Act::Hold { cost } => cost != Cost::ZERO && cost.get() <= quota.limit(),
+        Act::Settle {
+            receipt, actual, ..
+        } => actual.get() > receipt.cost && !is_held(quota.kind()),
         _ => false,
     }
+}
+
+/// Whether states of this kind belong to whoever opened them: they are held, never taken, and there
+/// is no estimate of them.
+#[inline]
+pub(crate) const fn is_held(kind: Kind) -> bool {
+    matches!(kind, Kind::Concurrency | Kind::Ticket)
 }

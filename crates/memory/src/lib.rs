@@ -19,6 +19,7 @@ mod budget;
 mod fate;
 mod hash;
 mod journal;
+mod notes;
 mod overflow;
 mod plan;
 mod region;

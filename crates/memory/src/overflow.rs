@@ -12,6 +12,9 @@
 //!   units one owes must not come back at another's rate; a key whose quota changes while it has no
 //!   place starts a new estimate.
 //!
+//! Units in flight and tickets are never shared and never let pass uncounted: they belong to whoever
+//! holds them, who comes back for them.
+//!
 //! What cannot be told by such a cell is answered by a wait of a second, after which the client may
 //! find room: no true wait is known.
 
@@ -103,7 +106,7 @@ pub(crate) fn shared_quota(quota: &Quota) -> Option<Quota> {
             let half = (quota.limit() / 2).min(MAX_COUNTER_LIMIT);
             Quota::sliding_counter(u64::from(half), quota.window()?).ok()
         }
-        Kind::Block => None,
+        Kind::Concurrency | Kind::Ticket => None,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::MutexGuard;
 
 use jeton_core::{
-    Answers, Cells, Cost, Edit, Micros, Op, Plan, Quota, Reading, RuleId, StoreError,
-    StoreErrorKind, View, Written, decide_all,
+    Answers, Cells, Edit, Micros, Op, Plan, Quota, Reading, StoreError, StoreErrorKind, View,
+    Written, decide_all,
 };
 
 use crate::fate::Fate;
@@ -99,26 +99,19 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
     /// Some op has no room for its state: stand-ins are decided, and their answers translated.
     #[cold]
     fn decide_short(&mut self, ops: &[Op<'_>], out: &mut Answers) {
-        let refused = StoreError {
-            kind: StoreErrorKind::Refused,
-            written: Written::No,
-        };
         let seats = self.seats;
-        if seats.iter().any(|seat| matches!(seat.fate, Fate::Refused)) {
-            return out.push_failed(refused);
-        }
-        let nobody = Op::take(RuleId::new(0), &[], &Quota::Block, Cost::ZERO);
-        let op = |i| ops.get(i).unwrap_or(&nobody);
+        let Some(last) = ops.last() else {
+            return;
+        };
+        let op = |i| ops.get(i).unwrap_or(last);
         let quotas: [Quota; N] = core::array::from_fn(|i| seats[i].fate.quota(op(i).quota));
-        let stand_ins: [Op<'_>; N] = core::array::from_fn(|i| Op {
-            // Numbered, so that no two stand-ins are on one state.
-            rule: RuleId::new(i as u64),
-            quota: &quotas[i],
-            act: seats[i].fate.act(op(i).act),
-            ..*op(i)
-        });
+        let stand_ins: [Op<'_>; N] =
+            core::array::from_fn(|i| seats[i].fate.stand_in(op(i), &quotas[i], i as u64));
         let Ok(plan) = Plan::new(&stand_ins[..self.taken]) else {
-            return out.push_failed(refused);
+            return out.push_failed(StoreError {
+                kind: StoreErrorKind::Refused,
+                written: Written::No,
+            });
         };
         let now = self.now;
         decide_all(plan, self, now, out);

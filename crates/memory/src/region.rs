@@ -2,7 +2,7 @@
 
 mod upkeep;
 
-use jeton_core::{Cell, Entry, Kind, Micros, Reading, TailEdit, View};
+use jeton_core::{Cell, Entry, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
 use crate::Place;
@@ -173,7 +173,7 @@ impl Region {
             return false;
         };
         spot.at = at;
-        if spot.place.kind != Kind::Log {
+        if !spot.place.kind.has_tail() {
             return true;
         }
         let Some(number) = self.tails.open(budget) else {
@@ -261,7 +261,7 @@ impl Region {
         key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
     }
 
-    /// Whether a log can take `extra` more entries.
+    /// Whether a tail can take `extra` more entries.
     pub(crate) fn reserve(&mut self, spot: &Spot, extra: usize, budget: &Budget) -> bool {
         match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.reserve(number, extra, budget),
@@ -269,7 +269,7 @@ impl Region {
         }
     }
 
-    /// Whether an edit of a log fits the memory that the log has.
+    /// Whether an edit of a tail fits the memory that the tail has.
     pub(crate) fn fits(&self, spot: &Spot, edit: &TailEdit) -> bool {
         match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.fits(number, edit),
@@ -277,7 +277,7 @@ impl Region {
         }
     }
 
-    /// Sets the tail of a claimed log; `false` if the budget does not hold it.
+    /// Sets the tail of a claimed state; `false` if the budget does not hold it.
     pub(crate) fn fill(&mut self, spot: &Spot, entries: &[Entry], budget: &Budget) -> bool {
         match self.slot(spot).and_then(Slot::tail) {
             Some(number) => self.tails.fill(number, entries, budget),

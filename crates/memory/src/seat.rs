@@ -4,7 +4,7 @@
 use jeton_core::{Act, Cost, Edit, Fit, Kind, Micros, OnDeny, Op, Quota, RuleId, View};
 
 use crate::budget::Budget;
-use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, opens};
+use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, is_held, opens};
 use crate::overflow::{inherit, shared_quota};
 use crate::region::{Region, SEARCH, Spot};
 use crate::{Journal, Overflow, Place, Table};
@@ -27,7 +27,7 @@ impl Seat {
     pub(crate) const VACANT: Self = Self::new(
         Place {
             rule: RuleId::new(0),
-            kind: Kind::Block,
+            kind: Kind::Bucket,
             hash: 0,
         },
         0,
@@ -53,7 +53,7 @@ impl Seat {
                 tail: &[],
             },
             other => View {
-                cell: other.block(now),
+                cell: other.window(now),
                 tail: &[],
             },
         }
@@ -117,8 +117,8 @@ impl Table {
         let known = region.is_alive(&seat.spot, now);
         match entries_needed(op.quota, &op.act) {
             0 if known => {}
-            more if known => seat.fate = self.seat_log(region, op, &seat.spot, now, more),
-            _ if opens(op.quota, &op.act, now) => self.seat_new(seat, region, op, now, journal),
+            more if known => seat.fate = self.seat_tail(region, op, &seat.spot, now, more),
+            _ if opens(op.quota, &op.act) => self.seat_new(seat, region, op, now, journal),
             _ => seat.fate = self.seat_look(region, op, &seat.spot, now),
         }
     }
@@ -154,9 +154,9 @@ impl Table {
         here + there.unwrap_or(0) > 0
     }
 
-    /// A log that may need `more` entries. Without memory for them it still takes what replaces
-    /// entries that have left; what it cannot note down, it must not allow.
-    fn seat_log(
+    /// A log or a concurrency that may need `more` entries. Without memory for them it still takes
+    /// what replaces entries that have left; what it cannot note down, it must not allow.
+    fn seat_tail(
         &self,
         region: &mut Region,
         op: &Op<'_>,
@@ -172,7 +172,7 @@ impl Table {
             return Fate::Own;
         }
         let act = match op.act {
-            Act::Peek { cost } => Act::Take { cost },
+            Act::Peek { cost } => Act::Hold { cost },
             act => act,
         };
         let outcome = op.quota.decide(region.view(spot, now), &act, now);
@@ -188,6 +188,9 @@ impl Table {
             return Fate::Dropped;
         }
         region.overflowed += u64::from(!op.act.is_look());
+        if is_held(op.quota.kind()) {
+            return Fate::Denied(UNKNOWN_WAIT);
+        }
         if self.overflow == Overflow::Allow {
             return Fate::Uncounted;
         }
@@ -201,7 +204,9 @@ impl Table {
     fn seat_look(&self, region: &mut Region, op: &Op<'_>, spot: &Spot, now: Micros) -> Fate {
         let shared = self.shared_place(region, op, now);
         match op.act {
-            Act::Peek { cost } if opens(op.quota, &Act::Take { cost }, now) => {
+            // What a ticket is asked is whether there is one.
+            Act::Peek { .. } if op.quota.kind() == Kind::Ticket => Fate::Own,
+            Act::Peek { cost } if opens(op.quota, &Act::Hold { cost }) => {
                 if shared.is_some() {
                     self.share(region, op, now)
                 } else if region.has_room(spot.place, now, &self.budget) {
@@ -264,11 +269,11 @@ impl Table {
                 region.dropped += 1;
                 return Fate::Dropped;
             }
-            Act::Block { .. } => return Fate::Refused,
             Act::Peek { .. } => {}
             _ => region.overflowed += 1,
         }
         match self.overflow {
+            _ if is_held(op.quota.kind()) => Fate::Denied(UNKNOWN_WAIT),
             Overflow::Deny => Fate::Denied(UNKNOWN_WAIT),
             Overflow::Allow => Fate::Uncounted,
             Overflow::Share => self.share(region, op, now),

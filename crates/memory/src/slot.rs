@@ -4,7 +4,7 @@
 //! hash   64 bits
 //! low    64 bits of the words
 //! at     52 bits | state 2 | kind 3
-//! until  52 bits | high 12 bits of the words, or the number of the log's tail
+//! until  52 bits | high 12 bits of the words, or the number of the tail
 //! ```
 //!
 //! Words are packed by kind: a counter's three are below 2^25 each (its limit is at most 3 * 10^7),
@@ -171,13 +171,14 @@ mod tests {
     use super::*;
     use jeton_core::RuleId;
 
-    const KINDS: [Kind; 6] = [
+    const KINDS: [Kind; 7] = [
         Kind::Bucket,
         Kind::FixedEpoch,
         Kind::FixedFirst,
         Kind::Counter,
         Kind::Log,
-        Kind::Block,
+        Kind::Concurrency,
+        Kind::Ticket,
     ];
 
     fn place(kind: Kind) -> Place {
@@ -214,12 +215,12 @@ mod tests {
                     words,
                 };
                 let mut slot = Slot::claimed(place(kind));
-                if kind == Kind::Log {
+                if kind.has_tail() {
                     slot.set_tail(MAX_TAILS - 1);
                 }
                 slot.write(&cell, until);
                 assert_eq!(slot.cell(), cell, "{kind:?}");
-                assert_eq!(slot.tail(), (kind == Kind::Log).then_some(MAX_TAILS - 1));
+                assert_eq!(slot.tail(), kind.has_tail().then_some(MAX_TAILS - 1));
                 assert!(slot.is(place(kind)));
                 assert!(slot.is_alive(Micros::stored(INSTANT - 1)) && slot.is_dead(until));
             }

@@ -1,16 +1,18 @@
 //! The table: regions under a lock each, drawing from one budget.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
-    Answers, Cost, Decision, Micros, Op, Plan, Quota, Reading, RuleId, Store, StoreError,
-    StoreErrorKind, Submitted, TailEdit, When, Written,
+    Answers, Cost, Decision, Micros, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId,
+    Store, StoreError, StoreErrorKind, Submitted, TailEdit, When, Written,
 };
 
 use crate::budget::Budget;
 use crate::fate::Fate;
+use crate::notes::Notes;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
 use crate::region::Region;
@@ -55,6 +57,7 @@ pub struct Table {
     pub(crate) seed: Seed,
     pub(crate) overflow: Overflow,
     pub(crate) budget: Budget,
+    notes: Notes,
     regions: Box<[Padded]>,
     /// Which region is next to be tidied up from another.
     hand: AtomicUsize,
@@ -79,6 +82,7 @@ impl Table {
             seed,
             overflow: settings.overflow,
             budget,
+            notes: Notes::default(),
             regions: (0..regions).map(|_| Padded::default()).collect(),
             hand: AtomicUsize::new(0),
         })
@@ -117,7 +121,8 @@ impl Table {
     #[cold]
     fn take_short(&self, seat: &Seat, region: &mut Region, op: &Op<'_>, now: Micros) -> Decision {
         let quota = seat.fate.quota(op.quota);
-        let outcome = quota.decide(seat.view(region, now), &seat.fate.act(op.act), now);
+        let act = seat.fate.stand_in(op, &quota, 0).act;
+        let outcome = quota.decide(seat.view(region, now), &act, now);
         seat.apply(region, &outcome.edit, now, &self.budget, &mut ());
         seat.release(region, &self.budget);
         let mut decision = outcome.decision;
@@ -127,9 +132,6 @@ impl Table {
 
     /// Decides a plan in one indivisible step, tells `journal` what changed, and appends the answer
     /// to `out`.
-    ///
-    /// The answer is a failure ([`StoreErrorKind::Refused`], nothing written) only for a plan that
-    /// sets a block which finds no room: blocks are neither shared nor forgotten.
     #[inline]
     pub fn decide<J: Journal>(
         &self,
@@ -237,20 +239,45 @@ impl Table {
 }
 
 impl Store for Table {
-    /// Always [`Submitted::Done`]. The table has no clock: at [`When::StoreClock`] every plan fails
+    /// Always [`Submitted::Done`]. The table has no clock: at [`When::StoreClock`] everything fails
     /// as unsupported.
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
         for &plan in plans {
-            match when {
-                When::At(now) => self.decide(plan, now, &mut (), out),
-                When::NotBefore(now) => self.decide(plan, Reading::steady(now), &mut (), out),
-                When::StoreClock => out.push_failed(StoreError {
-                    kind: StoreErrorKind::Unsupported,
-                    written: Written::No,
-                }),
+            match reading(when) {
+                Some(reading) => self.decide(plan, reading, &mut (), out),
+                None => out.push_failed(NO_CLOCK),
             }
         }
         Submitted::Done
+    }
+
+    fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
+        let done = match reading(when) {
+            Some(reading) => self.notes.edit(edit, reading, &self.budget),
+            None => Err(NO_CLOCK),
+        };
+        Box::pin(ready(done))
+    }
+
+    fn notes(&self, when: When) -> Pending<Vec<Note>> {
+        let notes = match reading(when) {
+            Some(reading) => Ok(self.notes.list(reading, &self.budget)),
+            None => Err(NO_CLOCK),
+        };
+        Box::pin(ready(notes))
+    }
+}
+
+const NO_CLOCK: StoreError = StoreError {
+    kind: StoreErrorKind::Unsupported,
+    written: Written::No,
+};
+
+fn reading(when: When) -> Option<Reading> {
+    match when {
+        When::At(now) => Some(now.into()),
+        When::NotBefore(now) => Some(Reading::steady(now)),
+        When::StoreClock => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The entries of logs: one contiguous row each, whose memory follows its use.
+//! The entries of logs and of holders: one contiguous row each, whose memory follows its use.
 //!
 //! Entries that have left are skipped by moving the start, and the row is closed up only when a
 //! quarter of it is skipped and it needs the room, so that a charge costs the same however many are
@@ -16,7 +16,7 @@ const FIRST_ENTRIES: usize = 4;
 /// What an allocation costs besides its bytes.
 const ALLOCATION_BYTES: usize = 16;
 
-/// One log's entries. A free row has none, and names the next free one.
+/// One state's entries. A free row has none, and names the next free one.
 #[derive(Debug, Default)]
 struct Row {
     entries: Vec<Entry>,
@@ -138,6 +138,11 @@ impl Tails {
                 row.shrink(budget);
             }
             TailEdit::Lower { index, units } => row.lower(index as usize, units),
+            TailEdit::Set { index, entry } => row.set(index as usize, entry),
+            TailEdit::Remove { index } => {
+                row.remove(index as usize);
+                row.shrink(budget);
+            }
         }
     }
 
@@ -194,6 +199,19 @@ impl Row {
         }
         for entry in self.entries.iter_mut().skip(from) {
             entry.sum = entry.sum.wrapping_sub(units);
+        }
+    }
+
+    fn set(&mut self, index: usize, entry: Entry) {
+        if let Some(place) = self.entries.get_mut(self.start + index) {
+            *place = entry;
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        let at = self.start + index;
+        if at < self.entries.len() {
+            self.entries.swap_remove(at);
         }
     }
 

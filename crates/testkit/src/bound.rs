@@ -121,7 +121,6 @@ pub fn check(quota: &ModelQuota, passed: &[Passed]) -> Result<(), Broken> {
             };
             every_window(passed, limit, start_of, window_us)
         }
-        ModelQuota::Block => every_span(passed, |_| Some(0)),
     }
 }
 

@@ -1,13 +1,14 @@
 //! The plainest store there is: a map behind one lock. It shows that the laws can be kept, and is
 //! what they are tried out on; whoever writes a store may read it first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use jeton_core::{
-    Answers, Cell, Cells, Edit, Entry, Kind, Micros, Plan, RuleId, Store, StoreError,
-    StoreErrorKind, Submitted, View, When, Written, decide_all,
+    Answers, Cell, Cells, Edit, Entry, Kind, Micros, Note, NoteEdit, Pending, Plan, RuleId, Store,
+    StoreError, StoreErrorKind, Submitted, View, When, Written, decide_all,
 };
 
 type Place = (RuleId, Kind, Vec<u8>);
@@ -35,7 +36,8 @@ struct Kept {
 #[derive(Debug, Default)]
 pub struct PlainStore {
     states: Mutex<HashMap<Place, Kept>>,
-    /// The latest steady reading in microseconds, changed under the lock only.
+    notes: Mutex<BTreeMap<Box<[u8]>, Note>>,
+    /// The latest steady reading in microseconds.
     latest: AtomicU64,
 }
 
@@ -49,20 +51,29 @@ impl PlainStore {
     }
 }
 
+impl PlainStore {
+    /// The instant to go by; there is no clock of its own.
+    fn now(&self, when: When) -> Result<Micros, StoreError> {
+        match when {
+            When::At(now) => Ok(now),
+            When::NotBefore(now) => {
+                let latest = self.latest.fetch_max(now.get(), Relaxed);
+                Ok(now.max(Micros::new(latest)))
+            }
+            When::StoreClock => Err(StoreError {
+                kind: StoreErrorKind::Unsupported,
+                written: Written::No,
+            }),
+        }
+    }
+}
+
 impl Store for PlainStore {
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         for plan in plans {
-            let now = match when {
-                When::At(now) => Some(now),
-                When::NotBefore(now) => {
-                    let latest = self.latest.fetch_max(now.get(), Relaxed);
-                    Some(now.max(Micros::new(latest)))
-                }
-                When::StoreClock => None,
-            };
-            match now {
-                Some(now) => {
+            match self.now(when) {
+                Ok(now) => {
                     let places: Vec<Place> =
                         plan.ops().iter().map(|op| owned(op.place())).collect();
                     for place in &places {
@@ -76,13 +87,29 @@ impl Store for PlainStore {
                     };
                     decide_all(*plan, &mut cells, now, out);
                 }
-                None => out.push_failed(StoreError {
-                    kind: StoreErrorKind::Unsupported,
-                    written: Written::No,
-                }),
+                Err(error) => out.push_failed(error),
             }
         }
         Submitted::Done
+    }
+
+    fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::pin(ready(self.now(when).map(|now| {
+            notes.retain(|_, note| note.is_in_force(now));
+            match edit {
+                NoteEdit::Put(note) => notes.insert(note.name.clone(), note).is_some(),
+                NoteEdit::Remove { name } => notes.remove(&name).is_some(),
+            }
+        })))
+    }
+
+    fn notes(&self, when: When) -> Pending<Vec<Note>> {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::pin(ready(self.now(when).map(|now| {
+            notes.retain(|_, note| note.is_in_force(now));
+            notes.values().cloned().collect()
+        })))
     }
 }
 

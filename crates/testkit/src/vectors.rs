@@ -86,6 +86,10 @@ pub enum FitText {
     Impossible,
     /// It was carried out, with this many units.
     Settled(u32),
+    /// It was done before, with this many units.
+    Repeated(u32),
+    /// There is nothing of the kind.
+    Unknown,
 }
 
 impl QuotaText {
@@ -115,6 +119,8 @@ impl Answer {
             Fit::Denied { retry_after } => FitText::Denied(retry_after.as_micros()),
             Fit::Impossible => FitText::Impossible,
             Fit::Settled { actual } => FitText::Settled(actual),
+            Fit::Repeated { actual } => FitText::Repeated(actual),
+            Fit::Unknown => FitText::Unknown,
         };
         Self {
             fit,
@@ -171,6 +177,7 @@ fn act(text: ActText, receipts: &[Receipt]) -> Act {
         ActText::Settle(of, actual) => Act::Settle {
             receipt: *receipts.get(of).expect("a vector before this one"),
             actual: Cost::new(actual),
+            max_debt: Cost::MAX,
         },
     }
 }

@@ -484,25 +484,3 @@ fn a_look_never_writes_the_clock_law() {
     assert_eq!(key.take(1, 0).retry_us(), Some(MINUTE), "a denial does");
     assert!(key.act(Act::Peek { cost: 1 }, MINUTE).allowed());
 }
-
-#[test]
-fn a_block_lets_nothing_pass_until_it_is_over() {
-    let mut key = Key::new(ModelQuota::Block);
-    assert!(key.take(1, 0).allowed());
-    key.act(
-        Act::Block {
-            until_us: NOON + MINUTE,
-        },
-        0,
-    );
-    assert_eq!(key.take(0, SECOND).retry_us(), Some(59 * SECOND));
-    assert!(key.take(1, MINUTE).allowed());
-    key.act(
-        Act::Block {
-            until_us: NOON + HOUR,
-        },
-        MINUTE,
-    );
-    key.act(Act::Reset, MINUTE);
-    assert!(key.take(1, MINUTE).allowed());
-}

@@ -139,6 +139,5 @@ fn raise(quota: ModelQuota, random: &mut Random) -> ModelQuota {
             limit: limit + more,
             window_us,
         },
-        ModelQuota::Block => quota,
     }
 }

@@ -170,8 +170,8 @@ impl Algorithm for Bucket {
         self.give(s, units.min(u32::try_from(out).unwrap_or(u32::MAX)))
     }
 
-    fn raise(&self, s: &mut State, units: u32) -> u32 {
-        let most = self.burst.saturating_mul(2).saturating_sub(s.owed);
+    fn raise(&self, s: &mut State, units: u32, most_debt: u32) -> u32 {
+        let most = self.burst.saturating_add(most_debt).saturating_sub(s.owed);
         let raised = units.min(most);
         self.charge(s, raised);
         raised

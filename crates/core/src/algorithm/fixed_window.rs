@@ -138,8 +138,8 @@ impl Algorithm for FixedWindow {
         }
     }
 
-    fn raise(&self, s: &mut State, units: u32) -> u32 {
-        let (count, debt) = room_and_debt(units, self.room(s), s.debt, self.limit);
+    fn raise(&self, s: &mut State, units: u32, most_debt: u32) -> u32 {
+        let (count, debt) = room_and_debt(units, self.room(s), s.debt, most_debt);
         s.count += count;
         s.debt += debt;
         count + debt

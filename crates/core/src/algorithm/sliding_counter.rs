@@ -182,8 +182,8 @@ impl Algorithm for SlidingCounter {
         prev
     }
 
-    fn raise(&self, s: &mut State, units: u32) -> u32 {
-        let (cur, debt) = room_and_debt(units, self.room(s), s.debt, self.limit);
+    fn raise(&self, s: &mut State, units: u32, most_debt: u32) -> u32 {
+        let (cur, debt) = room_and_debt(units, self.room(s), s.debt, most_debt);
         s.cur += cur;
         s.debt += debt;
         cur + debt

@@ -216,9 +216,9 @@ impl Algorithm for SlidingLog {
         given
     }
 
-    fn raise(&self, s: &mut State<'_>, units: u32) -> u32 {
+    fn raise(&self, s: &mut State<'_>, units: u32, most_debt: u32) -> u32 {
         let (old_debt, stamp) = s.debt().map_or((0, 0), |e| (e.cost, e.stamp));
-        let (plain, debt) = room_and_debt(units, self.room(s), old_debt, self.limit);
+        let (plain, debt) = room_and_debt(units, self.room(s), old_debt, most_debt);
         let stamp = if debt > 0 {
             s.raw + self.window.as_micros()
         } else {

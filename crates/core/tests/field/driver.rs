@@ -114,6 +114,7 @@ impl One {
             &Act::Settle {
                 receipt,
                 actual: Cost::new(actual),
+                max_debt: Cost::MAX,
             },
         )
     }

@@ -57,11 +57,9 @@ impl Subject for Engine {
             Ask::Settle { of, actual } => Act::Settle {
                 receipt: self.receipts[&of],
                 actual: Cost::new(actual),
+                max_debt: Cost::MAX,
             },
             Ask::Reset => Act::Reset,
-            Ask::Block { until_us } => Act::Block {
-                until: Micros::stored(until_us),
-            },
         };
         let mut tail = self.stored().map_or_else(Vec::new, |stored| stored.tail);
         let cell = self.stored().map(|stored| stored.cell);

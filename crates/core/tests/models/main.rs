@@ -53,8 +53,3 @@ fn sliding_counter_equals_its_model() {
 fn sliding_log_equals_its_model() {
     engine_equals_its_model(Family::SlidingLog);
 }
-
-#[test]
-fn block_equals_its_model() {
-    engine_equals_its_model(Family::Block);
-}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jeton::{Answers, Disposition, Event, Store, StoreError, StoreErrorKind, Submitted, When};
-use jeton_core::{Plan, Written};
+use jeton_core::{Note, NoteEdit, Pending, Plan, Written};
 
 use crate::support::{Request, gate_over, take};
 
@@ -11,20 +11,29 @@ struct Down {
     later: bool,
 }
 
+const ERROR: StoreError = StoreError {
+    kind: StoreErrorKind::Unavailable,
+    written: Written::No,
+};
+
 impl Store for Down {
+    fn note(&self, _: NoteEdit, _: When) -> Pending<bool> {
+        Box::pin(async { Err(ERROR) })
+    }
+
+    fn notes(&self, _: When) -> Pending<Vec<Note>> {
+        Box::pin(async { Err(ERROR) })
+    }
+
     fn submit(&self, _: &[Plan<'_>], _: When, out: &mut Answers) -> Submitted {
-        let error = StoreError {
-            kind: StoreErrorKind::Unavailable,
-            written: Written::No,
-        };
         if self.later {
             return Submitted::Later(Box::pin(async move {
                 let mut answers = Answers::new();
-                answers.push_failed(error);
+                answers.push_failed(ERROR);
                 answers
             }));
         }
-        out.push_failed(error);
+        out.push_failed(ERROR);
         Submitted::Done
     }
 }

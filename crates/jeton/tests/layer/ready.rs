@@ -11,7 +11,7 @@ use http::{Request, Response};
 use http_body_util::Full;
 use jeton::layer::RateLimitLayer;
 use jeton::{Answers, Settings, Store, StoreError, StoreErrorKind, Submitted, Table, When};
-use jeton_core::{Plan, Written};
+use jeton_core::{Note, NoteEdit, Pending, Plan, Written};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::{Layer, Service, ServiceExt};
 
@@ -62,6 +62,14 @@ impl Service<Request<()>> for Strict {
 struct Slow(Arc<Table>);
 
 impl Store for Slow {
+    fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
+        self.0.note(edit, when)
+    }
+
+    fn notes(&self, when: When) -> Pending<Vec<Note>> {
+        self.0.notes(when)
+    }
+
     fn submit(&self, plans: &[Plan<'_>], when: When, _: &mut Answers) -> Submitted {
         let mut answers = Answers::new();
         let Submitted::Done = self.0.submit(plans, when, &mut answers) else {
@@ -121,12 +129,22 @@ async fn a_store_that_answers_later_decides_the_same() {
 /// Never answers.
 struct Down;
 
+const DOWN: StoreError = StoreError {
+    kind: StoreErrorKind::Unavailable,
+    written: Written::No,
+};
+
 impl Store for Down {
+    fn note(&self, _: NoteEdit, _: When) -> Pending<bool> {
+        Box::pin(async { Err(DOWN) })
+    }
+
+    fn notes(&self, _: When) -> Pending<Vec<Note>> {
+        Box::pin(async { Err(DOWN) })
+    }
+
     fn submit(&self, _: &[Plan<'_>], _: When, out: &mut Answers) -> Submitted {
-        out.push_failed(StoreError {
-            kind: StoreErrorKind::Unavailable,
-            written: Written::No,
-        });
+        out.push_failed(DOWN);
         Submitted::Done
     }
 }

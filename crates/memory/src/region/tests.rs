@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use jeton_core::Kind;
 use jeton_core::RuleId;
 
 use super::*;

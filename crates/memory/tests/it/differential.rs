@@ -94,7 +94,7 @@ struct Traffic {
 
 impl Traffic {
     fn new(seed: u64, keys: u64) -> Self {
-        let mut quotas = vec![Quota::Block];
+        let mut quotas = Vec::new();
         for limit in [1, 2, 20] {
             for us in [1_000, SECOND] {
                 quotas.extend([
@@ -137,9 +137,6 @@ impl Traffic {
             _ => 1,
         });
         match (random.below(40), quota) {
-            (0..4, Quota::Block) => Act::Block {
-                until: Micros::new(self.now + random.below(SECOND)),
-            },
             (0, _) => Act::Reset,
             (1..4, _) => Act::Give {
                 units: Cost::new(random.below(4)),
@@ -147,6 +144,7 @@ impl Traffic {
             (4..8, _) if !self.receipts.is_empty() => Act::Settle {
                 receipt: *random.pick(&self.receipts),
                 actual: Cost::new(random.below(2 * limit)),
+                max_debt: Cost::MAX,
             },
             (8..12, _) => Act::Peek { cost },
             (12..16, _) => Act::Hold { cost },

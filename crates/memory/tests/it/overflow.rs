@@ -3,9 +3,7 @@
 
 use std::collections::VecDeque;
 
-use jeton_core::{
-    Act, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, RuleId, StoreErrorKind,
-};
+use jeton_core::{Act, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, RuleId};
 use jeton_memory::{LEAST_MEMORY_BYTES, Overflow, Table};
 
 use crate::{Random, SECOND, allowed, bucket, counter, first, fixed, log, table, take};
@@ -248,6 +246,7 @@ fn refunds_and_settles_of_keys_without_a_state_are_dropped_and_counted() {
         let act = Act::Settle {
             receipt: charge.receipt,
             actual: Cost::new(actual),
+            max_debt: Cost::MAX,
         };
         one(&table, "k", &quota, act, 5).fit
     };
@@ -261,32 +260,6 @@ fn refunds_and_settles_of_keys_without_a_state_are_dropped_and_counted() {
     one(&table, "k", &quota, Act::Reset, 5);
     assert_eq!(take(&table, "k", &quota, 5).remaining, 2);
     assert_eq!(table.stats().dropped, 3);
-}
-
-#[test]
-fn a_block_that_finds_no_room_fails_loudly() {
-    let table = table(1, 1 << 20, Overflow::Share);
-    let quota = fixed(4, 60 * SECOND);
-    assert!(allowed(&take(&table, "in the way", &quota, 5)));
-    let block = Act::Block {
-        until: Micros::new(SECOND),
-    };
-    let ops = [
-        Op::new(RuleId::new(1), b"k", &Quota::Block, block),
-        Op::take(RuleId::new(1), b"in the way", &quota, Cost::ONE),
-    ];
-    let mut answers = Answers::new();
-    table.decide(
-        Plan::new(&ops).unwrap(),
-        Micros::new(5),
-        &mut (),
-        &mut answers,
-    );
-    assert_eq!(answers.plan(0).0.unwrap_err().kind, StoreErrorKind::Refused);
-    // Nothing of that plan was written, and keys without a block pass.
-    assert_eq!(take(&table, "in the way", &quota, 5).remaining, 2);
-    let ask = Act::Take { cost: Cost::ONE };
-    assert!(allowed(&one(&table, "k", &Quota::Block, ask, 5)));
 }
 
 #[test]

@@ -110,6 +110,7 @@ impl Desk {
             Act::Settle {
                 receipt,
                 actual: Cost::new(actual),
+                max_debt: Cost::MAX,
             },
         )
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jeton_core::{Act, Cost, Micros, Quota, Receipt};
+use jeton_core::{Act, Cost, Quota, Receipt};
 
 use super::desk::{DAY, Desk, Key, SECOND, kinds};
 use super::translate::{quota_of, told_of};
@@ -13,7 +13,7 @@ use crate::trace::{Ask, Event, Family, Memory, Subject, Told, compare};
 /// reset and wait, over backward clocks, changed quotas, refunds, settles and debt.
 pub fn the_store_equals_the_models(make: Make<'_>) {
     let (traces, steps) = if full_size() { (2500, 200) } else { (150, 60) };
-    for family in Family::ALL.into_iter().chain([Family::Block]) {
+    for family in Family::ALL {
         let subject = || OneKey {
             desk: Desk::with_keys(make, 1000),
             receipts: HashMap::new(),
@@ -64,11 +64,9 @@ impl Subject for OneKey {
             Ask::Settle { of, actual } => Act::Settle {
                 receipt: self.receipts[&of],
                 actual: Cost::new(actual),
+                max_debt: Cost::MAX,
             },
             Ask::Reset => Act::Reset,
-            Ask::Block { until_us } => Act::Block {
-                until: Micros::stored(until_us),
-            },
         };
         let quota = quota_of(&event.quota);
         let decision = desk.act(&Key::new(1, b"key", &quota), act);

@@ -30,14 +30,13 @@ pub fn quota_of(quota: &ModelQuota) -> Quota {
             Quota::sliding_counter(limit, span(window_us))
         }
         ModelQuota::SlidingLog { limit, window_us } => Quota::sliding_log(limit, span(window_us)),
-        ModelQuota::Block => Ok(Quota::Block),
     };
     quota.expect("traces only hold admissible quotas")
 }
 
 /// What the engine's decision says in the models' words.
 pub fn told_of(ask: &Ask, decision: &Decision) -> Told {
-    let nothing_to_count = matches!(ask, Ask::Give { .. } | Ask::Reset | Ask::Block { .. });
+    let nothing_to_count = matches!(ask, Ask::Give { .. } | Ask::Reset);
     let verdict = match decision.fit {
         Fit::Allowed => Verdict::Allowed,
         Fit::Denied { retry_after } => Verdict::Denied {
@@ -48,6 +47,7 @@ pub fn told_of(ask: &Ask, decision: &Decision) -> Told {
         Fit::Settled { actual } => Verdict::Settled {
             actual: actual.into(),
         },
+        Fit::Repeated { .. } | Fit::Unknown => unreachable!("only of tickets and holders"),
     };
     Told {
         verdict,

@@ -107,7 +107,6 @@ pub(super) fn act<L: Law>(law: &L, slot: &mut Option<L::State>, act: &Act, now: 
             *slot = None;
             Verdict::Done
         }
-        Act::Block { .. } => panic!("only ModelQuota::Block can be blocked"),
     };
     Answer {
         receipt,

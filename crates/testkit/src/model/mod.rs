@@ -6,7 +6,6 @@
 //! wait is the smallest one after which the same take on a copy would be allowed. The engine
 //! computes these in closed form; that is what the comparison is for.
 
-pub mod block;
 pub mod bucket;
 mod drive;
 pub mod fixed_window;
@@ -18,9 +17,6 @@ use crate::exact::Ratio;
 /// The last instant that is ever told, in microseconds: 2^52, in September 2112. A wait that would
 /// end later is told as ending then.
 pub const LAST_TOLD_US: u64 = 1 << 52;
-
-/// What stands for the limit where there is none of its own: above every limit there is.
-pub const NO_LIMIT: u64 = u32::MAX as u64;
 
 /// What a key may use, in plain integers; times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +53,6 @@ pub enum ModelQuota {
         /// Length of the window in microseconds.
         window_us: u64,
     },
-    /// Nothing passes while a block lasts.
-    Block,
 }
 
 impl ModelQuota {
@@ -69,12 +63,10 @@ impl ModelQuota {
             Self::FixedWindow { limit, .. }
             | Self::SlidingCounter { limit, .. }
             | Self::SlidingLog { limit, .. } => limit,
-            Self::Block => NO_LIMIT,
         }
     }
 
-    /// The time after which nothing of a full state without debt is left, in microseconds. A block
-    /// has none of its own.
+    /// The time after which nothing of a full state without debt is left, in microseconds.
     pub fn memory_us(&self) -> u64 {
         match *self {
             Self::Bucket {
@@ -87,7 +79,6 @@ impl ModelQuota {
             }
             Self::FixedWindow { window_us, .. } | Self::SlidingLog { window_us, .. } => window_us,
             Self::SlidingCounter { window_us, .. } => 2 * window_us,
-            Self::Block => 1,
         }
     }
 }
@@ -124,11 +115,6 @@ pub enum Act {
     },
     /// Forgets the key.
     Reset,
-    /// Lets nothing pass before `until_us`; for [`ModelQuota::Block`] only.
-    Block {
-        /// The first instant at which the block is over.
-        until_us: u64,
-    },
 }
 
 /// What an allowed take or hold returns: enough to give back exactly its own units.
@@ -172,7 +158,7 @@ pub enum Verdict {
         /// What has really been charged for it in the end.
         actual: u64,
     },
-    /// A refund, a reset or a block was done.
+    /// A refund or a reset was done.
     Done,
 }
 
@@ -223,7 +209,6 @@ pub struct Model {
     fixed_window: Option<fixed_window::State>,
     sliding_counter: Option<sliding_counter::State>,
     sliding_log: Option<sliding_log::State>,
-    block: Option<block::State>,
 }
 
 impl Model {
@@ -262,7 +247,6 @@ impl Model {
                 let law = sliding_log::SlidingLog { limit, window_us };
                 drive::act(&law, &mut self.sliding_log, act, now_us)
             }
-            ModelQuota::Block => block::act(&mut self.block, act, now_us),
         }
     }
 
@@ -306,7 +290,6 @@ impl Model {
                 self.sliding_log.clone(),
                 now_us,
             ),
-            ModelQuota::Block => self.block.map(|block| block.over_at_us(now_us)),
         }
     }
 

@@ -116,7 +116,6 @@ mod tests {
                     actual,
                 },
                 Ask::Reset => Act::Reset,
-                Ask::Block { until_us } => Act::Block { until_us },
             };
             let answer = self.model.act(&event.quota, &act, event.now_us);
             let mut remaining = answer.remaining;

@@ -47,11 +47,6 @@ pub enum Ask {
     },
     /// Forget the key.
     Reset,
-    /// Let nothing pass before `until_us`.
-    Block {
-        /// The end of the block.
-        until_us: u64,
-    },
 }
 
 /// One event of a trace.

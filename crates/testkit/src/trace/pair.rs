@@ -35,7 +35,6 @@ impl World {
                 actual,
             },
             Ask::Reset => Act::Reset,
-            Ask::Block { until_us } => Act::Block { until_us },
         };
         let before = self.model.clone();
         let answer = self.model.act(&event.quota, &act, event.now_us);
@@ -43,8 +42,7 @@ impl World {
         let written = match event.ask {
             Ask::Take { .. } | Ask::Hold { .. } => charged || before != self.model,
             Ask::Peek { .. } => false,
-            Ask::Give { .. } | Ask::Settle { .. } => event.quota != ModelQuota::Block,
-            Ask::Reset | Ask::Block { .. } => true,
+            Ask::Give { .. } | Ask::Settle { .. } | Ask::Reset => true,
         };
         if written {
             self.overlooked = None;

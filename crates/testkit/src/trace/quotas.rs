@@ -17,8 +17,6 @@ pub enum Family {
     SlidingCounter,
     /// `sliding-log`.
     SlidingLog,
-    /// A block that an operator sets.
-    Block,
 }
 
 impl Family {
@@ -135,7 +133,6 @@ fn one(family: Family, random: &mut Random) -> ModelQuota {
             window_us,
         },
         Family::SlidingLog => ModelQuota::SlidingLog { limit, window_us },
-        Family::Block => ModelQuota::Block,
     }
 }
 
@@ -218,7 +215,6 @@ fn near(quota: ModelQuota, random: &mut Random) -> ModelQuota {
             limit: scale(random, limit, MOST_UNITS),
             window_us: scale(random, window_us, 10 * YEAR).max(1000),
         },
-        ModelQuota::Block => quota,
     }
 }
 

@@ -178,7 +178,6 @@ impl Traffic {
             ModelQuota::FixedWindow { window_us, .. }
             | ModelQuota::SlidingCounter { window_us, .. }
             | ModelQuota::SlidingLog { window_us, .. } => window_us,
-            ModelQuota::Block => 1,
         };
         let ahead_us = match self.random.below(5) {
             0 => us(|answer| answer.retry_us().unwrap_or(0)),
@@ -192,10 +191,6 @@ impl Traffic {
     }
 
     fn draw_ask(&mut self) -> Ask {
-        if self.quota == ModelQuota::Block && self.random.once_in(4) {
-            let until_us = self.now_us + self.random.scaled(0, 10 * YEAR);
-            return Ask::Block { until_us };
-        }
         match self.random.below(100) {
             0..70 => Ask::Take {
                 cost: self.draw_cost(),

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jeton_core::{
-    Act, Answers, Cost, Decision, Fit, Micros, Mode, OnDeny, Op, Plan, Quota, Receipt, RuleId,
-    Span, Store, Submitted, Verdict, When,
+    Act, Answers, Cost, Decision, Fit, Micros, Mode, Note, NoteEdit, OnDeny, Op, Pending, Plan,
+    Quota, Receipt, RuleId, Span, Store, Submitted, Verdict, When,
 };
 use jeton_testkit::plain::PlainStore;
 
@@ -108,15 +108,31 @@ impl Faulty {
         match (self.fault, op.act) {
             (Fault::LooksWrite, Act::Peek { cost }) => Act::Take { cost },
             (Fault::NoReset, Act::Reset) | (Fault::NoGive, Act::Give { .. }) => nothing,
-            (Fault::SettleIsRefund, Act::Settle { receipt, actual }) => {
+            (
+                Fault::SettleIsRefund,
+                Act::Settle {
+                    receipt, actual, ..
+                },
+            ) => {
                 let units = receipt.cost.saturating_sub(actual.get());
                 Act::Give {
                     units: Cost::new(units.into()),
                 }
             }
-            (Fault::NoDebt, Act::Settle { receipt, actual }) => {
+            (
+                Fault::NoDebt,
+                Act::Settle {
+                    receipt,
+                    actual,
+                    max_debt,
+                },
+            ) => {
                 let actual = actual.min(Cost::new(receipt.cost.into()));
-                Act::Settle { receipt, actual }
+                Act::Settle {
+                    receipt,
+                    actual,
+                    max_debt,
+                }
             }
             (Fault::ChangeFills, Act::Take { .. }) if self.limit_changed(op) => {
                 Act::Take { cost: Cost::MAX }
@@ -200,6 +216,7 @@ impl Faulty {
                 let charge = Act::Settle {
                     receipt,
                     actual: cost_of(op).unwrap(),
+                    max_debt: Cost::MAX,
                 };
                 self.ask(&[Op { act: charge, ..*op }], now);
             }
@@ -221,6 +238,14 @@ impl Faulty {
 }
 
 impl Store for Faulty {
+    fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
+        self.inner.note(edit, when)
+    }
+
+    fn notes(&self, when: When) -> Pending<Vec<Note>> {
+        self.inner.notes(when)
+    }
+
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
         let now = match when {
             When::At(now) => self.clock(now),
