@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn it_is_hmac_sha_256_under_the_hashed_secret() {
         // printf 'alice' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$(printf 's' | sha256sum)
-        assert_eq!(Fingerprints::new(b"s").of(b"alice").to_string(), "#c7d377c4");
+        assert_eq!(
+            Fingerprints::new(b"s").of(b"alice").to_string(),
+            "#c7d377c4"
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod alternative;
 mod checked;
 mod compiled;
 mod diagnostic;
+mod diff;
 mod facts;
 mod fingerprint;
 mod flags;
@@ -35,6 +36,7 @@ mod load;
 mod matching;
 mod orders;
 mod pattern;
+mod printable;
 mod raw;
 mod request;
 mod rule;
@@ -57,6 +59,7 @@ pub use compiled::{
     NamedKeyError, Orders, PREFLIGHT_FACTOR, Policy, Settle, Verdict,
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
+pub use diff::{Change, Changes, Difference, RuleChange};
 pub use facts::Facts;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use flags::Flags;

@@ -30,6 +30,18 @@ pub struct Match {
     pub headers: Vec<(String, Setting<String>)>,
 }
 
+/// The first condition that a request does not meet; those after it are not looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unmet<'r> {
+    Method,
+    Host,
+    Path,
+    With(&'r KeyPart),
+    Without(&'r KeyPart),
+    /// By its name: the value may be what a client proves itself by.
+    Header(&'r str),
+}
+
 /// How a request came to match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matched<'r> {
@@ -87,18 +99,28 @@ impl Match {
             && self.headers.is_empty()
     }
 
-    pub(crate) fn find(&self, request: &Request<'_>) -> Option<Matched<'_>> {
-        if !self.method(request) || !self.host(request) {
-            return None;
+    /// How a request matches, or the first condition that it does not meet.
+    pub(crate) fn meet(&self, request: &Request<'_>) -> Result<Matched<'_>, Unmet<'_>> {
+        if !self.method(request) {
+            return Err(Unmet::Method);
         }
-        let matched = self.path(request)?;
-        let rest = self.with.iter().all(|part| is_present(part, request))
-            && !self.without.iter().any(|part| is_present(part, request))
-            && self
-                .headers
-                .iter()
-                .all(|(name, value)| has_line(request, name, value.get()));
-        rest.then_some(matched)
+        if !self.host(request) {
+            return Err(Unmet::Host);
+        }
+        let matched = self.path(request).ok_or(Unmet::Path)?;
+        let absent = |part: &&KeyPart| !is_present(part, request);
+        if let Some(part) = self.with.iter().find(absent) {
+            return Err(Unmet::With(part));
+        }
+        if let Some(part) = self.without.iter().find(|part| is_present(part, request)) {
+            return Err(Unmet::Without(part));
+        }
+        let differs =
+            |(name, value): &&(String, Setting<String>)| !has_line(request, name, value.get());
+        match self.headers.iter().find(differs) {
+            Some((name, _)) => Err(Unmet::Header(name)),
+            None => Ok(matched),
+        }
     }
 
     /// How its paths match; other conditions aside.

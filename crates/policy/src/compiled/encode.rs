@@ -34,25 +34,24 @@ pub(super) struct Lens {
     pub(super) match_case: bool,
 }
 
-/// Appends the key of a request. `true` if every part was there.
-pub(super) fn push_key(
-    parts: &[KeyPart],
+/// Appends the key of a request. The first part that is missing, if any is.
+pub(super) fn push_key<'p>(
+    parts: &'p [KeyPart],
     lens: Lens,
     matched: Matched<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
-) -> bool {
+) -> Option<&'p KeyPart> {
     let start = out.len();
-    let mut complete = true;
+    let mut missing = None;
     for part in parts {
-        let found = push_part(part, lens, matched, request, out);
-        if !found {
+        if !push_part(part, lens, matched, request, out) {
             out.push(MISSING);
+            missing = missing.or(Some(part));
         }
-        complete &= found;
     }
     bound(out, start);
-    complete
+    missing
 }
 
 /// Appends a part, unless it is missing.

@@ -152,7 +152,7 @@ impl<'a> Asked<'a> {
     /// Asks every rule. Also tells whether none has anything to say.
     fn consult(self, request: &Request<'_>, buffers: &mut Buffers) -> (Verdict, bool) {
         for (index, rule) in self.policy.rules().iter().enumerate() {
-            if let Some(slot) = rule.slot(index, request, &mut buffers.keys) {
+            if let Ok(slot) = rule.slot(index, request, &mut buffers.keys) {
                 buffers.slots.push(slot);
             }
         }

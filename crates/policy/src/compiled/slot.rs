@@ -6,6 +6,8 @@ use jeton_core::Cost;
 
 use super::encode::{push_key, push_word};
 use super::policy::CompiledRule;
+use crate::key::KeyPart;
+use crate::matching::Unmet;
 use crate::request::Request;
 use crate::rule::{CostSpec, Missing, Mode};
 use crate::value::push_header;
@@ -29,6 +31,15 @@ pub(super) struct Slot {
     pub(super) silent: bool,
 }
 
+/// Why a rule does not speak of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Silent<'r> {
+    /// A condition of its `match` does not hold.
+    Unmet(Unmet<'r>),
+    /// This part of its key is missing, the first of perhaps several, and `missing = "skip"`.
+    Skipped(&'r KeyPart),
+}
+
 /// Whose terms hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TermsOf {
@@ -38,23 +49,24 @@ pub(super) enum TermsOf {
 }
 
 impl CompiledRule {
-    /// What a request means to this rule; `None` if it does not speak of it. Its key is appended
-    /// to `keys`.
+    /// What a request means to this rule, or why it does not speak of it. Its key is appended to
+    /// `keys`.
     pub(super) fn slot(
         &self,
         index: usize,
         request: &Request<'_>,
         keys: &mut Vec<u8>,
-    ) -> Option<Slot> {
+    ) -> Result<Slot, Silent<'_>> {
         let rule = self.rule();
-        let matched = rule.matches.find(request)?;
+        let matched = rule.matches.meet(request).map_err(Silent::Unmet)?;
         let start = keys.len();
-        let complete = push_key(&rule.key, self.lens(), matched, request, keys);
-        if !complete && rule.missing == Missing::Skip {
+        let missing = push_key(&rule.key, self.lens(), matched, request, keys);
+        if let (Some(part), Missing::Skip) = (missing, rule.missing) {
             keys.truncate(start);
-            return None;
+            return Err(Silent::Skipped(part));
         }
-        Some(Slot {
+        let complete = missing.is_none();
+        Ok(Slot {
             rule: index,
             key: start..keys.len(),
             terms: self.terms_of(request, keys),

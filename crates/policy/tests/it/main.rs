@@ -4,6 +4,7 @@
 
 mod bad;
 mod common;
+mod diff;
 mod evaluate;
 mod examples;
 mod good;

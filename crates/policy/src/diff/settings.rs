@@ -1,0 +1,121 @@
+//! Settings other than rules: those that are only read when a process starts, and the others.
+//!
+//! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
+
+use crate::settings::{Answer, Api, Lists, Proxy, Settings, Store};
+
+/// Those that differ and need a restart.
+pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    match (&new.proxy, &old.proxy) {
+        (Some(new), Some(old)) => all.extend(proxy(new, old)),
+        (None, None) => {}
+        _ => all.push("[proxy]"),
+    }
+    match (&new.api, &old.api) {
+        (Some(new), Some(old)) if new.listen.get() != old.listen.get() => {
+            all.push("[api] listen");
+        }
+        (Some(_), Some(_)) | (None, None) => {}
+        _ => all.push("[api]"),
+    }
+    all.extend(store(new.store, old.store));
+    all
+}
+
+/// Those that differ and hold from the next request on.
+pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
+    let Settings {
+        proxy: _,
+        api,
+        store: _,
+        client_ip,
+        answer,
+        lists,
+    } = new;
+    let mut all = match (api, &old.api) {
+        (Some(new), Some(old)) => api_callers(new, old),
+        _ => Vec::new(),
+    };
+    if *client_ip != old.client_ip {
+        all.push("[client_ip]");
+    }
+    let Answer { headers, cors } = answer;
+    let Lists { exempt, block } = lists;
+    all.extend(differing([
+        ("[answer] headers", *headers != old.answer.headers),
+        ("[answer] cors", *cors != old.answer.cors),
+        ("[lists] exempt", *exempt != old.lists.exempt),
+        ("[lists] block", *block != old.lists.block),
+    ]));
+    all
+}
+
+fn api_callers(new: &Api, old: &Api) -> Vec<&'static str> {
+    let Api {
+        listen: _,
+        token,
+        admin_token,
+        gateways,
+    } = new;
+    differing([
+        ("[api] token", *token != old.token),
+        ("[api] admin_token", *admin_token != old.admin_token),
+        ("[api] gateways", *gateways != old.gateways),
+    ])
+}
+
+/// Where a value was read is not compared: moving it from the file into the environment changes
+/// nothing.
+fn proxy(new: &Proxy, old: &Proxy) -> Vec<&'static str> {
+    let Proxy {
+        listen,
+        upstream,
+        header_timeout,
+        idle_timeout,
+        connect_timeout,
+        response_timeout,
+        max_connections,
+    } = new;
+    differing([
+        ("[proxy] listen", listen.get() != old.listen.get()),
+        ("[proxy] upstream", upstream.get() != old.upstream.get()),
+        (
+            "[proxy] header_timeout",
+            *header_timeout != old.header_timeout,
+        ),
+        ("[proxy] idle_timeout", *idle_timeout != old.idle_timeout),
+        (
+            "[proxy] connect_timeout",
+            *connect_timeout != old.connect_timeout,
+        ),
+        (
+            "[proxy] response_timeout",
+            *response_timeout != old.response_timeout,
+        ),
+        (
+            "[proxy] max_connections",
+            *max_connections != old.max_connections,
+        ),
+    ])
+}
+
+fn store(new: Store, old: Store) -> Vec<&'static str> {
+    let Store {
+        max_keys,
+        max_memory,
+        overflow,
+        on_failure,
+    } = new;
+    differing([
+        ("[store] max_keys", max_keys != old.max_keys),
+        ("[store] max_memory", max_memory != old.max_memory),
+        ("[store] overflow", overflow != old.overflow),
+        ("[store] on_failure", on_failure != old.on_failure),
+    ])
+}
+
+fn differing<const N: usize>(compared: [(&'static str, bool); N]) -> Vec<&'static str> {
+    let differ = compared.into_iter().filter(|(_, differs)| *differs);
+    differ.map(|(name, _)| name).collect()
+}
