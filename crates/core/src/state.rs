@@ -136,10 +136,11 @@ impl TailEdit {
                     *place = entry;
                 }
             }
-            Self::Remove { index } if (index as usize) < tail.len() => {
-                tail.swap_remove(index as usize);
+            Self::Remove { index } => {
+                if (index as usize) < tail.len() {
+                    tail.swap_remove(index as usize);
+                }
             }
-            Self::Remove { .. } => {}
         }
     }
 }

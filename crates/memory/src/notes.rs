@@ -16,13 +16,15 @@ const REFUSED: StoreError = StoreError {
     written: Written::No,
 };
 
+type Name = Box<[u8]>;
+
 /// The notes of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    by_name: BTreeMap<Box<[u8]>, Value>,
+    by_name: BTreeMap<Name, Value>,
     /// The latest steady reading.
     latest: Micros,
 }
@@ -55,7 +57,7 @@ impl Notes {
     pub(crate) fn list(&self, reading: Reading, budget: &Budget) -> Vec<Note> {
         let mut kept = self.lock();
         kept.tidy(reading, budget);
-        let note = |(name, kept): (&Box<[u8]>, &Value)| Note {
+        let note = |(name, kept): (&Name, &Value)| Note {
             name: name.clone(),
             value: kept.value.clone(),
             until: kept.until,

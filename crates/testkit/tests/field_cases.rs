@@ -44,7 +44,14 @@ impl Key {
 
     fn settle(&mut self, of: &Answer, actual: u64, at_us: u64) -> Answer {
         let receipt = of.receipt.expect("only what was allowed is settled");
-        self.act(Act::Settle { receipt, actual }, at_us)
+        self.act(
+            Act::Settle {
+                receipt,
+                actual,
+                max_debt: u64::MAX,
+            },
+            at_us,
+        )
     }
 }
 

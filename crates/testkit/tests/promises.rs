@@ -139,5 +139,10 @@ fn raise(quota: ModelQuota, random: &mut Random) -> ModelQuota {
             limit: limit + more,
             window_us,
         },
+        ModelQuota::Concurrency { limit, lease_us } => ModelQuota::Concurrency {
+            limit: limit + more,
+            lease_us,
+        },
+        ModelQuota::Ticket { .. } => quota,
     }
 }

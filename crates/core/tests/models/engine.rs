@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jeton_core::codec::{Stored, decode, encode};
-use jeton_core::{Act, Cost, Edit, Fit, Micros, Receipt, View};
-use jeton_testkit::laws::{quota_of, told_of};
+use jeton_core::{Edit, Fit, Micros, Receipt, View};
+use jeton_testkit::laws::{act_of, quota_of, told_of};
 use jeton_testkit::trace::{Ask, Event, Memory, Subject, Told};
 
 /// One state decided by the engine, kept as the bytes a store would keep.
@@ -41,26 +41,7 @@ impl Subject for Engine {
 
     fn answer(&mut self, event: &Event) -> Told {
         let quota = quota_of(&event.quota);
-        let act = match event.ask {
-            Ask::Take { cost } => Act::Take {
-                cost: Cost::new(cost),
-            },
-            Ask::Peek { cost } => Act::Peek {
-                cost: Cost::new(cost),
-            },
-            Ask::Hold { cost } => Act::Hold {
-                cost: Cost::new(cost),
-            },
-            Ask::Give { units } => Act::Give {
-                units: Cost::new(units),
-            },
-            Ask::Settle { of, actual } => Act::Settle {
-                receipt: self.receipts[&of],
-                actual: Cost::new(actual),
-                max_debt: Cost::MAX,
-            },
-            Ask::Reset => Act::Reset,
-        };
+        let act = act_of(&event.ask, |of| self.receipts[&of]);
         let mut tail = self.stored().map_or_else(Vec::new, |stored| stored.tail);
         let cell = self.stored().map(|stored| stored.cell);
         let view = View { cell, tail: &tail };

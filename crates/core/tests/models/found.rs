@@ -26,6 +26,14 @@ const fn take(cost: u64) -> Ask {
     Ask::Take { cost }
 }
 
+const fn settle(of: usize, actual: u64) -> Ask {
+    Ask::Settle {
+        of,
+        actual,
+        max_debt: u64::MAX,
+    }
+}
+
 const fn bucket(units: u64, per_us: u64, burst: u64) -> ModelQuota {
     ModelQuota::Bucket {
         units,
@@ -67,7 +75,7 @@ fn a_receipt_is_read_under_another_rate() {
         (140, old, take(44)),
         (177, old, take(22)),
         (233, new, take(999_999_999)),
-        (233, new, Ask::Settle { of: 1, actual: 0 }),
+        (233, new, settle(1, 0)),
     ];
     holds(Family::Bucket, &events);
 }
@@ -120,7 +128,7 @@ fn a_charge_leaves_a_log_before_a_debt() {
     };
     let events = [
         (100 * SECOND, quota, take(9)),
-        (101 * SECOND, quota, Ask::Settle { of: 0, actual: 13 }),
+        (101 * SECOND, quota, settle(0, 13)),
         (107 * SECOND, quota, take(1)),
         (107 * SECOND, quota, Ask::Peek { cost: 9 }),
     ];

@@ -53,3 +53,13 @@ fn sliding_counter_equals_its_model() {
 fn sliding_log_equals_its_model() {
     engine_equals_its_model(Family::SlidingLog);
 }
+
+#[test]
+fn concurrency_equals_its_model() {
+    engine_equals_its_model(Family::Concurrency);
+}
+
+#[test]
+fn ticket_equals_its_model() {
+    engine_equals_its_model(Family::Ticket);
+}

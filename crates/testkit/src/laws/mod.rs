@@ -28,7 +28,7 @@ pub use quotas::*;
 pub use space::*;
 pub use threads::*;
 pub use time::*;
-pub use translate::{quota_of, told_of};
+pub use translate::{act_of, quota_of, told_of};
 pub use verbs::*;
 
 /// What a law needs of the store it is about to test.

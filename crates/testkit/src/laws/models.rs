@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use jeton_core::{Act, Cost, Quota, Receipt};
+use jeton_core::{Quota, Receipt};
 
 use super::desk::{DAY, Desk, Key, SECOND, kinds};
-use super::translate::{quota_of, told_of};
+use super::translate::{act_of, quota_of, told_of};
 use super::{Make, full_size};
 use crate::trace::{Ask, Event, Family, Memory, Subject, Told, compare};
 
@@ -13,7 +13,7 @@ use crate::trace::{Ask, Event, Family, Memory, Subject, Told, compare};
 /// reset and wait, over backward clocks, changed quotas, refunds, settles and debt.
 pub fn the_store_equals_the_models(make: Make<'_>) {
     let (traces, steps) = if full_size() { (2500, 200) } else { (150, 60) };
-    for family in Family::ALL {
+    for family in Family::ALL.into_iter().chain(Family::HELD) {
         let subject = || OneKey {
             desk: Desk::with_keys(make, 1000),
             receipts: HashMap::new(),
@@ -48,26 +48,7 @@ impl Subject for OneKey {
     fn answer(&mut self, event: &Event) -> Told {
         let desk = self.desk.at(event.now_us);
         self.disturb(&desk, event.number);
-        let act = match event.ask {
-            Ask::Take { cost } => Act::Take {
-                cost: Cost::new(cost),
-            },
-            Ask::Peek { cost } => Act::Peek {
-                cost: Cost::new(cost),
-            },
-            Ask::Hold { cost } => Act::Hold {
-                cost: Cost::new(cost),
-            },
-            Ask::Give { units } => Act::Give {
-                units: Cost::new(units),
-            },
-            Ask::Settle { of, actual } => Act::Settle {
-                receipt: self.receipts[&of],
-                actual: Cost::new(actual),
-                max_debt: Cost::MAX,
-            },
-            Ask::Reset => Act::Reset,
-        };
+        let act = act_of(&event.ask, |of| self.receipts[&of]);
         let quota = quota_of(&event.quota);
         let decision = desk.act(&Key::new(1, b"key", &quota), act);
         assert!(!decision.approximate, "a store with room counts every key");

@@ -1,6 +1,6 @@
 //! Between the models' words and the engine's.
 
-use jeton_core::{Anchor, Decision, Fit, Quota, Rate};
+use jeton_core::{Act, Anchor, Cost, Decision, Fit, Quota, Rate, Receipt};
 
 use super::desk::span;
 use crate::model::{ModelQuota, Verdict};
@@ -30,8 +30,42 @@ pub fn quota_of(quota: &ModelQuota) -> Quota {
             Quota::sliding_counter(limit, span(window_us))
         }
         ModelQuota::SlidingLog { limit, window_us } => Quota::sliding_log(limit, span(window_us)),
+        ModelQuota::Concurrency { limit, lease_us } => Quota::concurrency(limit, span(lease_us)),
+        ModelQuota::Ticket { ttl_us } => Quota::ticket(span(ttl_us)),
     };
     quota.expect("traces only hold admissible quotas")
+}
+
+/// The engine's act of the same meaning, with the receipt that the event it is about was
+/// given.
+pub fn act_of(ask: &Ask, receipt_of: impl Fn(usize) -> Receipt) -> Act {
+    match *ask {
+        Ask::Take { cost } => Act::Take {
+            cost: Cost::new(cost),
+        },
+        Ask::Peek { cost } => Act::Peek {
+            cost: Cost::new(cost),
+        },
+        Ask::Hold { cost } => Act::Hold {
+            cost: Cost::new(cost),
+        },
+        Ask::Give { units } => Act::Give {
+            units: Cost::new(units),
+        },
+        Ask::Settle {
+            of,
+            actual,
+            max_debt,
+        } => Act::Settle {
+            receipt: receipt_of(of),
+            actual: Cost::new(actual),
+            max_debt: Cost::new(max_debt),
+        },
+        Ask::Renew { of } => Act::Renew {
+            receipt: receipt_of(of),
+        },
+        Ask::Reset => Act::Reset,
+    }
 }
 
 /// What the engine's decision says in the models' words.
@@ -47,7 +81,10 @@ pub fn told_of(ask: &Ask, decision: &Decision) -> Told {
         Fit::Settled { actual } => Verdict::Settled {
             actual: actual.into(),
         },
-        Fit::Repeated { .. } | Fit::Unknown => unreachable!("only of tickets and holders"),
+        Fit::Repeated { actual } => Verdict::Repeated {
+            actual: actual.into(),
+        },
+        Fit::Unknown => Verdict::Unknown,
     };
     Told {
         verdict,

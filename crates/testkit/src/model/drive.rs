@@ -97,12 +97,20 @@ pub(super) fn act<L: Law>(law: &L, slot: &mut Option<L::State>, act: &Act, now: 
             write(law, slot, present, now);
             Verdict::Done
         }
-        Act::Settle { receipt, actual } => {
+        Act::Settle {
+            receipt,
+            actual,
+            max_debt,
+        } => {
             write_clock_law(law, slot, now);
+            let most_debt = max_debt.min(law.limit());
             Verdict::Settled {
-                actual: settle(law, slot, &receipt, actual, now),
+                actual: settle(law, slot, &receipt, actual, most_debt, now),
             }
         }
+        Act::Renew { receipt } => Verdict::Settled {
+            actual: receipt.cost,
+        },
         Act::Reset => {
             *slot = None;
             Verdict::Done
@@ -170,6 +178,7 @@ fn settle<L: Law>(
     slot: &mut Option<L::State>,
     receipt: &Receipt,
     actual: u64,
+    most_debt: u64,
     now: u64,
 ) -> u64 {
     let mut present = read(law, slot.as_ref(), now);
@@ -193,7 +202,7 @@ fn settle<L: Law>(
         present = Some(law.charge(present, at_once, now).0);
     }
     let owed = present.as_ref().map_or(0, |state| law.debt(state));
-    let later = (excess - at_once).min(law.limit().saturating_sub(owed));
+    let later = (excess - at_once).min(most_debt.saturating_sub(owed));
     if later > 0 {
         present = Some(law.defer(present, later, now));
     }

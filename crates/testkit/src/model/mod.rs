@@ -7,10 +7,12 @@
 //! computes these in closed form; that is what the comparison is for.
 
 pub mod bucket;
+pub mod concurrency;
 mod drive;
 pub mod fixed_window;
 pub mod sliding_counter;
 pub mod sliding_log;
+pub mod ticket;
 
 use crate::exact::Ratio;
 
@@ -53,16 +55,35 @@ pub enum ModelQuota {
         /// Length of the window in microseconds.
         window_us: u64,
     },
+    /// `concurrency`.
+    Concurrency {
+        /// Units held at once.
+        limit: u64,
+        /// How long they are held if nobody renews them, in microseconds.
+        lease_us: u64,
+    },
+    /// The record of a reservation.
+    Ticket {
+        /// How long it is kept if nobody renews it, in microseconds.
+        ttl_us: u64,
+    },
 }
 
 impl ModelQuota {
+    /// Whether its units belong to whoever holds them, and are never just taken.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Concurrency { .. } | Self::Ticket { .. })
+    }
+
     /// The most that can ever be charged at once: the limit, or the burst of a bucket.
     pub fn limit(&self) -> u64 {
         match *self {
             Self::Bucket { burst, .. } => burst,
             Self::FixedWindow { limit, .. }
             | Self::SlidingCounter { limit, .. }
-            | Self::SlidingLog { limit, .. } => limit,
+            | Self::SlidingLog { limit, .. }
+            | Self::Concurrency { limit, .. } => limit,
+            Self::Ticket { .. } => 1,
         }
     }
 
@@ -79,6 +100,8 @@ impl ModelQuota {
             }
             Self::FixedWindow { window_us, .. } | Self::SlidingLog { window_us, .. } => window_us,
             Self::SlidingCounter { window_us, .. } => 2 * window_us,
+            Self::Concurrency { lease_us, .. } => lease_us,
+            Self::Ticket { ttl_us } => ttl_us,
         }
     }
 }
@@ -112,6 +135,13 @@ pub enum Act {
         receipt: Receipt,
         /// Units really used.
         actual: u64,
+        /// The most debt there may be afterwards; never more than one limit.
+        max_debt: u64,
+    },
+    /// Keeps a holder, or an open ticket, for as long again.
+    Renew {
+        /// What the hold returned.
+        receipt: Receipt,
     },
     /// Forgets the key.
     Reset,
@@ -139,6 +169,8 @@ pub enum Mark {
     WindowStart(u64),
     /// Sliding log: the name of its entry.
     Entry(i128),
+    /// Concurrency: what the holder is called.
+    Holder(u64),
 }
 
 /// The answer to the act itself.
@@ -153,11 +185,18 @@ pub enum Verdict {
     },
     /// It can never fit.
     Impossible,
-    /// A settle was done.
+    /// A settle or a renewal was done.
     Settled {
-        /// What has really been charged for it in the end.
+        /// What has really been charged for it in the end, or is still held.
         actual: u64,
     },
+    /// The ticket was settled before.
+    Repeated {
+        /// At what.
+        actual: u64,
+    },
+    /// There is no such ticket or holder.
+    Unknown,
     /// A refund or a reset was done.
     Done,
 }
@@ -209,6 +248,8 @@ pub struct Model {
     fixed_window: Option<fixed_window::State>,
     sliding_counter: Option<sliding_counter::State>,
     sliding_log: Option<sliding_log::State>,
+    concurrency: Option<concurrency::State>,
+    ticket: Option<ticket::State>,
 }
 
 impl Model {
@@ -247,6 +288,11 @@ impl Model {
                 let law = sliding_log::SlidingLog { limit, window_us };
                 drive::act(&law, &mut self.sliding_log, act, now_us)
             }
+            ModelQuota::Concurrency { limit, lease_us } => {
+                let law = concurrency::Concurrency { limit, lease_us };
+                law.act(&mut self.concurrency, act, now_us)
+            }
+            ModelQuota::Ticket { ttl_us } => ticket::act(ttl_us, &mut self.ticket, act, now_us),
         }
     }
 
@@ -290,6 +336,10 @@ impl Model {
                 self.sliding_log.clone(),
                 now_us,
             ),
+            ModelQuota::Concurrency { .. } => {
+                concurrency::fresh_at_us(self.concurrency.as_ref(), now_us)
+            }
+            ModelQuota::Ticket { .. } => ticket::fresh_at_us(self.ticket, now_us),
         }
     }
 

@@ -13,7 +13,9 @@ pub use quotas::{Family, admissible};
 pub use subject::{Memory, Subject, Told};
 pub use traffic::Traffic;
 
-use crate::model::ModelQuota;
+use std::collections::HashMap;
+
+use crate::model::{Act, ModelQuota, Receipt};
 
 /// What is asked in one event; settles name the event whose charge they settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +46,49 @@ pub enum Ask {
         of: usize,
         /// Units really used.
         actual: u64,
+        /// The most debt there may be afterwards.
+        max_debt: u64,
+    },
+    /// Keep what the event with the number `of` holds.
+    Renew {
+        /// The number of a take or hold.
+        of: usize,
     },
     /// Forget the key.
     Reset,
+}
+
+impl Ask {
+    /// The number of the event whose charge it is about.
+    pub(crate) fn of(&self) -> Option<usize> {
+        match *self {
+            Self::Settle { of, .. } | Self::Renew { of } => Some(of),
+            _ => None,
+        }
+    }
+
+    /// The act, with the receipt that the event it is about was given; `None` if it was given none.
+    pub(crate) fn act(&self, receipts: &HashMap<usize, Receipt>) -> Option<Act> {
+        Some(match *self {
+            Self::Take { cost } => Act::Take { cost },
+            Self::Peek { cost } => Act::Peek { cost },
+            Self::Hold { cost } => Act::Hold { cost },
+            Self::Give { units } => Act::Give { units },
+            Self::Settle {
+                of,
+                actual,
+                max_debt,
+            } => Act::Settle {
+                receipt: *receipts.get(&of)?,
+                actual,
+                max_debt,
+            },
+            Self::Renew { of } => Act::Renew {
+                receipt: *receipts.get(&of)?,
+            },
+            Self::Reset => Act::Reset,
+        })
+    }
 }
 
 /// One event of a trace.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Ask, Event, Figures, Memory, Subject, Told};
-use crate::model::{Act, Answer, Model, ModelQuota, Receipt, Verdict};
+use crate::model::{Answer, Model, ModelQuota, Receipt, Verdict};
 
 pub(super) enum Step {
     Same(Answer),
@@ -25,25 +25,15 @@ struct World {
 
 impl World {
     fn act(&mut self, event: &Event) -> Option<Answer> {
-        let act = match event.ask {
-            Ask::Take { cost } => Act::Take { cost },
-            Ask::Peek { cost } => Act::Peek { cost },
-            Ask::Hold { cost } => Act::Hold { cost },
-            Ask::Give { units } => Act::Give { units },
-            Ask::Settle { of, actual } => Act::Settle {
-                receipt: *self.receipts.get(&of)?,
-                actual,
-            },
-            Ask::Reset => Act::Reset,
-        };
+        let act = event.ask.act(&self.receipts)?;
         let before = self.model.clone();
         let answer = self.model.act(&event.quota, &act, event.now_us);
         let charged = answer.receipt.is_some_and(|receipt| receipt.cost > 0);
-        let written = match event.ask {
-            Ask::Take { .. } | Ask::Hold { .. } => charged || before != self.model,
-            Ask::Peek { .. } => false,
-            Ask::Give { .. } | Ask::Settle { .. } | Ask::Reset => true,
-        };
+        let settles = matches!(event.ask, Ask::Give { .. } | Ask::Settle { .. });
+        let written = charged
+            || before != self.model
+            || event.ask == Ask::Reset
+            || (settles && !event.quota.is_held());
         if written {
             self.overlooked = None;
             self.fresh_us = self.model.fresh_at_us(&event.quota, event.now_us);
@@ -121,7 +111,7 @@ impl<S: Subject> Pair<S> {
     }
 
     pub(super) fn step(&mut self, event: &Event) -> Step {
-        if let Ask::Settle { of, .. } = event.ask
+        if let Some(of) = event.ask.of()
             && self
                 .worlds
                 .iter()
@@ -187,6 +177,8 @@ impl<S: Subject> Pair<S> {
             Verdict::Denied { .. } => figures.denied += 1,
             Verdict::Impossible => figures.impossible += 1,
             Verdict::Settled { .. } => figures.settled += 1,
+            Verdict::Repeated { .. } => figures.repeated += 1,
+            Verdict::Unknown => figures.unknown += 1,
             Verdict::Done => {}
         }
         let Some((last, last_answer)) = &self.last else {
@@ -206,6 +198,8 @@ impl<S: Subject> Pair<S> {
         total.denied += self.figures.denied;
         total.impossible += self.figures.impossible;
         total.settled += self.figures.settled;
+        total.repeated += self.figures.repeated;
+        total.unknown += self.figures.unknown;
         total.clock_back += self.figures.clock_back;
         total.waits_tried += self.figures.waits_tried;
         total.forgotten += self.figures.forgotten;

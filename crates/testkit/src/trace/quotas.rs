@@ -17,10 +17,16 @@ pub enum Family {
     SlidingCounter,
     /// `sliding-log`.
     SlidingLog,
+    /// `concurrency`.
+    Concurrency,
+    /// The records of reservations.
+    Ticket,
 }
 
 impl Family {
-    /// The algorithms of limits.
+    /// What is held and given back.
+    pub const HELD: [Self; 2] = [Self::Concurrency, Self::Ticket];
+    /// The algorithms of limits in time.
     pub const ALL: [Self; 5] = [
         Self::Bucket,
         Self::EpochWindow,
@@ -133,6 +139,11 @@ fn one(family: Family, random: &mut Random) -> ModelQuota {
             window_us,
         },
         Family::SlidingLog => ModelQuota::SlidingLog { limit, window_us },
+        Family::Concurrency => ModelQuota::Concurrency {
+            limit,
+            lease_us: window_us,
+        },
+        Family::Ticket => ModelQuota::Ticket { ttl_us: window_us },
     }
 }
 
@@ -214,6 +225,13 @@ fn near(quota: ModelQuota, random: &mut Random) -> ModelQuota {
         ModelQuota::SlidingLog { limit, window_us } => ModelQuota::SlidingLog {
             limit: scale(random, limit, MOST_UNITS),
             window_us: scale(random, window_us, 10 * YEAR).max(1000),
+        },
+        ModelQuota::Concurrency { limit, lease_us } => ModelQuota::Concurrency {
+            limit: scale(random, limit, MOST_UNITS),
+            lease_us: scale(random, lease_us, 10 * YEAR),
+        },
+        ModelQuota::Ticket { ttl_us } => ModelQuota::Ticket {
+            ttl_us: scale(random, ttl_us, 10 * YEAR),
         },
     }
 }

@@ -73,9 +73,9 @@ impl Traffic {
         }
         let ask = if let Some(cost) = self.again.take() {
             self.now_us += 1;
-            Ask::Take { cost }
+            self.charge(cost)
         } else if let Some(cost) = self.early_return() {
-            Ask::Take { cost }
+            self.charge(cost)
         } else {
             if self.random.once_in(30) {
                 self.quota = *self.random.pick(&self.quotas);
@@ -178,6 +178,8 @@ impl Traffic {
             ModelQuota::FixedWindow { window_us, .. }
             | ModelQuota::SlidingCounter { window_us, .. }
             | ModelQuota::SlidingLog { window_us, .. } => window_us,
+            ModelQuota::Concurrency { lease_us, .. } => lease_us,
+            ModelQuota::Ticket { ttl_us } => ttl_us,
         };
         let ahead_us = match self.random.below(5) {
             0 => us(|answer| answer.retry_us().unwrap_or(0)),
@@ -190,11 +192,23 @@ impl Traffic {
         self.now_us = (at_us - 1).clamp(1, LAST_INSTANT_US);
     }
 
+    fn charge(&self, cost: u64) -> Ask {
+        if self.quota.is_held() {
+            Ask::Hold { cost }
+        } else {
+            Ask::Take { cost }
+        }
+    }
+
     fn draw_ask(&mut self) -> Ask {
+        if self.quota.is_held() {
+            return self.draw_ask_of_holders();
+        }
         match self.random.below(100) {
-            0..70 => Ask::Take {
+            0..68 => Ask::Take {
                 cost: self.draw_cost(),
             },
+            68..70 => self.draw_renewal(),
             70..77 => Ask::Peek {
                 cost: self.draw_cost(),
             },
@@ -207,6 +221,34 @@ impl Traffic {
             91..99 => self.draw_settle(),
             _ => Ask::Reset,
         }
+    }
+
+    fn draw_ask_of_holders(&mut self) -> Ask {
+        match self.random.below(100) {
+            0..45 => Ask::Hold {
+                cost: self.draw_cost(),
+            },
+            45..48 => Ask::Take {
+                cost: self.draw_cost(),
+            },
+            48..56 => Ask::Peek {
+                cost: self.draw_cost(),
+            },
+            56..76 => self.draw_settle(),
+            76..96 => self.draw_renewal(),
+            96..98 => Ask::Give {
+                units: self.draw_cost(),
+            },
+            _ => Ask::Reset,
+        }
+    }
+
+    fn draw_renewal(&mut self) -> Ask {
+        if self.receipts.is_empty() {
+            return Ask::Peek { cost: 1 };
+        }
+        let (of, _) = *self.random.pick(&self.receipts);
+        Ask::Renew { of }
     }
 
     fn draw_cost(&mut self) -> u64 {
@@ -231,7 +273,13 @@ impl Traffic {
             return Ask::Peek { cost: 1 };
         }
         let chosen = self.random.index(self.receipts.len());
-        let (of, cost) = self.receipts.swap_remove(chosen);
+        // A holder may be settled more than once, and so may a ticket be asked to.
+        let again = self.quota.is_held() && self.random.once_in(2);
+        let (of, cost) = if again {
+            self.receipts[chosen]
+        } else {
+            self.receipts.swap_remove(chosen)
+        };
         let limit = self.quota.limit();
         let actual = match self.random.below(8) {
             0 => cost,
@@ -242,6 +290,16 @@ impl Traffic {
             5 => self.random.between(0, cost),
             _ => 0,
         };
-        Ask::Settle { of, actual }
+        let max_debt = match self.random.below(6) {
+            0 => 0,
+            1 => self.random.between(1, limit),
+            2 => self.random.scaled(1, 2 * limit),
+            _ => u64::MAX,
+        };
+        Ask::Settle {
+            of,
+            actual,
+            max_debt,
+        }
     }
 }
