@@ -2,6 +2,7 @@
 
 mod allowed;
 mod charge;
+mod decode;
 mod encode;
 mod evaluate;
 mod id;
@@ -9,14 +10,18 @@ mod named;
 mod orders;
 mod policy;
 mod slot;
+mod view;
 mod verdict;
 
 pub use charge::{Charge, Counter, Settle};
+pub(crate) use decode::{KeyText, PartValue, read_key};
 pub use evaluate::{Buffers, Evaluation};
 pub use named::{Named, NamedKeyError};
 pub use orders::Orders;
 pub use policy::{CompiledRule, Loaded, Policy};
+pub(crate) use slot::{Silent, TermsOf};
 pub use verdict::{Denied, DenyReason, Verdict};
+pub(crate) use view::{View, word};
 
 /// How much more a rule allows to CORS preflights, on a counter of their own.
 ///

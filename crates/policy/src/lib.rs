@@ -26,6 +26,7 @@ mod checked;
 mod compiled;
 mod diagnostic;
 mod diff;
+mod explain;
 mod facts;
 mod fingerprint;
 mod flags;
@@ -60,6 +61,10 @@ pub use compiled::{
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use diff::{Change, Changes, Difference, RuleChange};
+pub use explain::{
+    Condition, CostFrom, Explained, Outcome, PlanFound, Refusal, RuleExplained, ShownPart,
+    ShownValue, Speaks, TermsFrom, Unmet,
+};
 pub use facts::Facts;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use flags::Flags;

@@ -5,5 +5,6 @@ mod table;
 mod worst;
 
 pub use describe::RuleWords;
+pub(crate) use describe::{allows, part};
 pub use table::PolicyTable;
 pub use worst::worst_case;

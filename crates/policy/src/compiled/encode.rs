@@ -21,11 +21,11 @@ use crate::value::{decoded, first_cookie, first_parameter, push_header};
 /// The most bytes of a key as it stands; longer ones are digested.
 pub(super) const MAX_KEY_BYTES: usize = 1024;
 
-const MISSING: u8 = 0;
-const TEXT: u8 = 1;
-const ADDRESS_V4: u8 = 4;
-const ADDRESS_V6: u8 = 6;
-const DIGEST: u8 = 0xff;
+pub(super) const MISSING: u8 = 0;
+pub(super) const TEXT: u8 = 1;
+pub(super) const ADDRESS_V4: u8 = 4;
+pub(super) const ADDRESS_V6: u8 = 6;
+pub(super) const DIGEST: u8 = 0xff;
 
 /// What values are read with.
 #[derive(Clone, Copy)]
@@ -129,35 +129,6 @@ pub(super) fn push_address(address: IpAddr, out: &mut Vec<u8>) {
             out.extend_from_slice(&v6.octets());
         }
     }
-}
-
-/// Whether bytes can be a key of these parts: as many parts, and none of a kind that it has not.
-pub(super) fn is_key_of(parts: &[KeyPart], key: &[u8]) -> bool {
-    if key.first() == Some(&DIGEST) {
-        return key.len() == 1 + 8 + 32;
-    }
-    let mut rest = key;
-    let mut take = |bytes: usize| {
-        let (head, tail) = rest.split_at_checked(bytes)?;
-        rest = tail;
-        Some(head)
-    };
-    let mut part = |part: &KeyPart| {
-        let address = matches!(part, KeyPart::ClientIp(_));
-        match take(1)? {
-            [MISSING] => Some(()),
-            [TEXT] => {
-                let length = take(4)?.try_into().ok().map(u32::from_be_bytes)?;
-                take(usize::try_from(length).ok()?).map(drop)
-            }
-            [ADDRESS_V4] if address => take(4).map(drop),
-            [ADDRESS_V6] if address => take(16).map(drop),
-            _ => None,
-        }
-    };
-    let written = parts.iter().filter(|part| **part != KeyPart::Global);
-    let fits = written.map(&mut part).all(|part| part.is_some());
-    fits && rest.is_empty()
 }
 
 /// Appends the text of a part that is one word of the request: nothing but the value.

@@ -19,8 +19,8 @@ use crate::rule::{Missing, Mode};
 /// Memory that evaluations reuse, so that they do not allocate.
 #[derive(Debug, Default)]
 pub struct Buffers {
-    keys: Vec<u8>,
-    slots: Vec<Slot>,
+    pub(super) keys: Vec<u8>,
+    pub(super) slots: Vec<Slot>,
     shadow_denials: Vec<Denied>,
 }
 
@@ -36,10 +36,10 @@ pub struct Evaluation<'a> {
 
 /// A policy with what operators set, at one instant.
 #[derive(Clone, Copy, Debug)]
-struct Asked<'a> {
-    policy: &'a Policy,
-    orders: &'a Orders,
-    now: Micros,
+pub(super) struct Asked<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) orders: &'a Orders,
+    pub(super) now: Micros,
 }
 
 impl<'a> Evaluation<'a> {
@@ -189,7 +189,7 @@ impl<'a> Asked<'a> {
 
     /// Gives rules and keys what operators set for them. The verdict if a rule with a vote has a
     /// block in force.
-    fn apply_orders(self, buffers: &mut Buffers) -> Option<Verdict> {
+    pub(super) fn apply_orders(self, buffers: &mut Buffers) -> Option<Verdict> {
         let mut blocked: Option<(usize, Option<Micros>)> = None;
         for slot in &mut buffers.slots {
             slot.mode = self.orders.mode(slot.rule).unwrap_or(slot.mode);
@@ -233,24 +233,26 @@ impl<'a> Asked<'a> {
         denies.then_some(DenyReason::MissingKey)
     }
 
-    /// Takes out the rules that a matching one replaces. A rule without a vote replaces only rules
-    /// without one; a replaced rule still replaces others. A rule whose path does not match in
-    /// every reading replaces none: the others may be the service's.
+    /// Takes out the rules that a matching one replaces; a replaced rule still replaces others.
     fn drop_replaced(self, slots: &mut Vec<Slot>) {
         for by in 0..slots.len() {
-            let sure = slots.get(by).filter(|slot| !slot.in_doubt);
-            let Some((rule, mode)) = sure.and_then(|slot| Some((self.of(slot)?, slot.mode))) else {
+            let Some(lifter) = slots.get(by).and_then(|slot| self.lifter(slot)) else {
                 continue;
             };
-            if rule.replaces.is_empty() {
-                continue;
-            }
             for slot in slots.iter_mut() {
-                slot.replaced |= rule.replaces.contains(&slot.rule)
-                    && (mode.has_vote() || !slot.mode.has_vote());
+                slot.replaced |= lifter.lifts(slot);
             }
         }
         slots.retain(|slot| !slot.replaced);
+    }
+
+    /// What a matching rule replaces, if anything. A rule whose path does not match in every
+    /// reading replaces none: the others may be the service's.
+    pub(super) fn lifter(self, slot: &Slot) -> Option<Lifter<'a>> {
+        let replaces = &self.of(slot)?.replaces;
+        let is_one = !replaces.is_empty() && !slot.in_doubt;
+        let has_vote = slot.mode.has_vote();
+        is_one.then_some(Lifter { replaces, has_vote })
     }
 
     fn of(self, slot: &Slot) -> Option<&'a CompiledRule> {
@@ -265,7 +267,8 @@ impl<'a> Asked<'a> {
             TermsOf::Plan(plan) => rule.plan_allowed(plan),
             TermsOf::Override => {
                 let key = keys.get(slot.key.clone())?;
-                self.orders.of_key(slot.rule, key)?.altered(self.now)
+                let altered = self.orders.of_key(slot.rule, key)?.altered(self.now)?;
+                Some(&altered.allowed)
             }
         }
     }
@@ -327,6 +330,19 @@ impl Buffers {
             }
         }
         verdict
+    }
+}
+
+/// A matching rule that replaces others.
+pub(super) struct Lifter<'a> {
+    replaces: &'a [usize],
+    has_vote: bool,
+}
+
+impl Lifter<'_> {
+    /// Whether it replaces this one. A rule without a vote replaces only rules without one.
+    pub(super) fn lifts(&self, other: &Slot) -> bool {
+        self.replaces.contains(&other.rule) && (self.has_vote || !other.mode.has_vote())
     }
 }
 

@@ -100,7 +100,7 @@ impl Policy {
         let altered = of_key.and_then(|set| set.altered(now));
         let of_plan = plan.and_then(|plan| compiled.plan_allowed(plan));
         let (allowed, reason) = match (altered, of_plan) {
-            (Some(allowed), _) => (allowed, DenyReason::Override),
+            (Some(altered), _) => (&altered.allowed, DenyReason::Override),
             (None, Some(allowed)) => (allowed, DenyReason::Plan),
             (None, None) => (compiled.allowed(), DenyReason::Word),
         };

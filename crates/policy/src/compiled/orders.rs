@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jeton_core::Micros;
 
 use super::allowed::Allowed;
-use super::encode::is_key_of;
+use super::decode::read_key;
 use super::policy::Policy;
 use crate::Mode;
 use crate::alternative::Alternative;
@@ -32,7 +32,16 @@ pub(super) struct OfRule {
 #[derive(Debug, Default)]
 pub(super) struct OfKey {
     block: Option<End>,
-    altered: Option<(Allowed, End)>,
+    altered: Option<Altered>,
+}
+
+/// An override.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Altered {
+    pub(super) allowed: Allowed,
+    /// The same, in the terms it was written in.
+    pub(super) allowance: Allowance,
+    pub(super) until: End,
 }
 
 /// When something is over: `None` for never.
@@ -71,10 +80,10 @@ impl OfKey {
         self.block.filter(|until| in_force(*until, now))
     }
 
-    /// The allowance of the override, if one is in force.
-    pub(super) fn altered(&self, now: Micros) -> Option<&Allowed> {
-        let (allowed, until) = self.altered.as_ref()?;
-        in_force(*until, now).then_some(allowed)
+    /// The override, if one is in force.
+    pub(super) fn altered(&self, now: Micros) -> Option<&Altered> {
+        let altered = self.altered.as_ref();
+        altered.filter(|altered| in_force(altered.until, now))
     }
 }
 
@@ -112,7 +121,7 @@ impl Policy {
             return Err(format!("no rule is named {name:?}"));
         };
         let keyed = |key: &[u8]| {
-            if is_key_of(&rule.rule().key, key) {
+            if read_key(&rule.rule().key, key).is_some() {
                 Ok(Box::from(key))
             } else {
                 Err(format!("the key of {name:?} has other parts now"))
@@ -134,7 +143,12 @@ impl Policy {
                     .alternative(index, settings)
                     .map_err(|fault| fault.what)?;
                 let allowed = Allowed::of(&allowance).ok_or("its quota cannot be held")?;
-                orders.of(index).keys.entry(key).or_default().altered = Some((allowed, *until));
+                let altered = Altered {
+                    allowed,
+                    allowance,
+                    until: *until,
+                };
+                orders.of(index).keys.entry(key).or_default().altered = Some(altered);
             }
             Order::Mode { mode, .. } => orders.of(index).mode = Some(*mode),
         }

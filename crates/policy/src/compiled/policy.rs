@@ -227,6 +227,11 @@ impl CompiledRule {
         Some(name)
     }
 
+    /// How much of an IPv6 address its key holds, unless a part says otherwise.
+    pub(crate) const fn ipv6_prefix(&self) -> Ipv6Prefix {
+        self.prefix
+    }
+
     pub(super) const fn lens(&self) -> Lens {
         Lens {
             prefix: self.prefix,

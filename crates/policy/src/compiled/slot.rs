@@ -42,7 +42,7 @@ pub(crate) enum Silent<'r> {
 
 /// Whose terms hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TermsOf {
+pub(crate) enum TermsOf {
     Rule,
     Plan(usize),
     Override,

@@ -104,19 +104,23 @@ impl fmt::Display for RuleWords {
 }
 
 fn meaning(rule: &Rule) -> String {
-    let whose = whose(&rule.key);
-    match &rule.allowance {
+    allows(&rule.allowance, &format!(" {}", whose(&rule.key)))
+}
+
+/// What an allowance allows; `whose` stands behind the amount, with a space before it.
+pub(crate) fn allows(allowance: &Allowance, whose: &str) -> String {
+    match allowance {
         Allowance::Unlimited => "unlimited".to_owned(),
         Allowance::Deny => "denied".to_owned(),
         Allowance::Quota(Terms::Bucket { pace, burst }) => {
-            format!("{} {whose}, bursts to {}", pace.in_words(), grouped(*burst))
+            format!("{}{whose}, bursts to {}", pace.in_words(), grouped(*burst))
         }
         Allowance::Quota(Terms::SlidingLog { limit, window }) => {
-            format!("{} in any {} {whose}", grouped(*limit), in_words(*window))
+            format!("{} in any {}{whose}", grouped(*limit), in_words(*window))
         }
         Allowance::Quota(Terms::SlidingCounter { limit, window }) => {
             format!(
-                "about {} in any {} {whose}",
+                "about {} in any {}{whose}",
                 grouped(*limit),
                 in_words(*window)
             )
@@ -126,7 +130,7 @@ fn meaning(rule: &Rule) -> String {
             window,
             anchor: Anchor::Epoch,
         }) => {
-            format!("{} per {} {whose}", grouped(*limit), clock(*window))
+            format!("{} per {}{whose}", grouped(*limit), clock(*window))
         }
         Allowance::Quota(Terms::FixedWindow {
             limit,
@@ -134,7 +138,7 @@ fn meaning(rule: &Rule) -> String {
             anchor: Anchor::FirstRequest,
         }) => {
             format!(
-                "{} per {} from the first request {whose}",
+                "{} per {} from the first request{whose}",
                 grouped(*limit),
                 in_words(*window)
             )
@@ -197,7 +201,8 @@ fn whose(key: &[KeyPart]) -> String {
     format!("per {}", parts.join(" and "))
 }
 
-fn part(part: &KeyPart) -> String {
+/// `x-api-key header`.
+pub(crate) fn part(part: &KeyPart) -> String {
     match part {
         KeyPart::ClientIp(None) => "address".to_owned(),
         KeyPart::ClientIp(Some(prefix)) => format!("address (IPv6 /{})", prefix.bits()),

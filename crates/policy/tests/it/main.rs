@@ -7,6 +7,7 @@ mod common;
 mod diff;
 mod evaluate;
 mod examples;
+mod explain;
 mod good;
 mod keys;
 mod odd;

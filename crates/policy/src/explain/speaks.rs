@@ -1,0 +1,72 @@
+//! What a rule makes of a request that it speaks of.
+
+use super::{CostFrom, Explaining, PlanFound, Speaks, TermsFrom};
+use crate::compiled::{CompiledRule, Counter, TermsOf, View, word};
+use crate::printable::{printable, printable_bytes};
+use crate::rule::{CostSpec, Rule};
+use crate::words::allows;
+
+impl Explaining<'_> {
+    pub(super) fn speaks(&self, index: usize, rule: &CompiledRule, view: &View) -> Speaks {
+        let charge = self.charge(index);
+        let counter = match charge {
+            Some(charge) => charge.counter,
+            None if self.request.is_preflight() => Counter::Preflights,
+            None => Counter::Requests,
+        };
+        // A preflight that is charged is so under the rule's own terms.
+        let (terms, allowance) = match (charge, counter) {
+            (Some(_), Counter::Preflights) => (TermsFrom::Rule, &rule.rule().allowance),
+            _ => (self.terms(view), &view.allowance),
+        };
+        let is_trial =
+            |other: &&crate::Charge<'_>| other.rule == index && other.counter == Counter::Trial;
+        Speaks {
+            key: rule.show_key(&view.key, self.fingerprints),
+            counter,
+            plan: self.plan(rule.rule()),
+            terms,
+            allows: allows(allowance, ""),
+            mode: view.mode,
+            mode_by_order: self.orders.mode(index).is_some(),
+            cost: view.cost,
+            cost_from: self.cost_from(rule.rule()),
+            trial: self.charges.iter().any(|charge| is_trial(&charge)),
+        }
+    }
+
+    fn terms(&self, view: &View) -> TermsFrom {
+        match view.terms {
+            TermsOf::Rule => TermsFrom::Rule,
+            TermsOf::Plan(_) => TermsFrom::Plan,
+            TermsOf::Override => TermsFrom::Override { until: view.until },
+        }
+    }
+
+    fn plan(&self, rule: &Rule) -> PlanFound {
+        let Some(plans) = &rule.plan else {
+            return PlanFound::NoPlans;
+        };
+        let Some(word) = word(&plans.source, &self.request) else {
+            return PlanFound::Unnamed;
+        };
+        let known = plans.named.iter().find(|(name, _)| name.as_bytes() == word);
+        match known {
+            Some((name, _)) => PlanFound::Known(printable(name)),
+            None if plans.source.is_credential() => {
+                PlanFound::Unknown(self.fingerprints.of(&word).to_string())
+            }
+            None => PlanFound::Unknown(printable_bytes(&word)),
+        }
+    }
+
+    fn cost_from(&self, rule: &Rule) -> CostFrom {
+        match &rule.cost {
+            CostSpec::Request(name) if self.request.has_header(name) => {
+                CostFrom::Request(name.clone())
+            }
+            CostSpec::Fixed(_) | CostSpec::Request(_) => CostFrom::Rule,
+            CostSpec::Response { source, .. } => CostFrom::Response(source.to_string()),
+        }
+    }
+}
