@@ -122,9 +122,10 @@ impl Policy {
 fn changed(new: &CompiledRule, old: &CompiledRule, prefixes: (Ipv6Prefix, Ipv6Prefix)) -> Change {
     let also = differences(&settings_of(new.rule()), &settings_of(old.rule()));
     if same_counters(new, old) {
-        return match also.is_empty() {
-            true => Change::Kept,
-            false => Change::Changed(also),
+        return if also.is_empty() {
+            Change::Kept
+        } else {
+            Change::Changed(also)
         };
     }
     let why = differences(&identity(new, prefixes.0), &identity(old, prefixes.1));

@@ -237,13 +237,11 @@ fn any<T: Display>(name: &str, values: &[Setting<T>]) -> Option<Written> {
     let raw: Vec<String> = values.iter().map(|value| value.get().to_string()).collect();
     let written = Written::new(name, raw.join(", "));
     let is_shown = |value: &Setting<T>| *value.origin() == Origin::Literal;
-    Some(match values.iter().all(is_shown) {
-        true => written,
-        false => Written {
-            shown: list(values),
-            ..written
-        },
-    })
+    if values.iter().all(is_shown) {
+        return Some(written);
+    }
+    let shown = list(values);
+    Some(Written { shown, ..written })
 }
 
 fn list<T: Display>(values: &[T]) -> String {

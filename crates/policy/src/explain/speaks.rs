@@ -17,7 +17,7 @@ impl Explaining<'_> {
         // A preflight that is charged is so under the rule's own terms.
         let (terms, allowance) = match (charge, counter) {
             (Some(_), Counter::Preflights) => (TermsFrom::Rule, &rule.rule().allowance),
-            _ => (self.terms(view), &view.allowance),
+            _ => (terms(view), &view.allowance),
         };
         let is_trial =
             |other: &&crate::Charge<'_>| other.rule == index && other.counter == Counter::Trial;
@@ -32,14 +32,6 @@ impl Explaining<'_> {
             cost: view.cost,
             cost_from: self.cost_from(rule.rule()),
             trial: self.charges.iter().any(|charge| is_trial(&charge)),
-        }
-    }
-
-    fn terms(&self, view: &View) -> TermsFrom {
-        match view.terms {
-            TermsOf::Rule => TermsFrom::Rule,
-            TermsOf::Plan(_) => TermsFrom::Plan,
-            TermsOf::Override => TermsFrom::Override { until: view.until },
         }
     }
 
@@ -68,5 +60,13 @@ impl Explaining<'_> {
             CostSpec::Fixed(_) | CostSpec::Request(_) => CostFrom::Rule,
             CostSpec::Response { source, .. } => CostFrom::Response(source.to_string()),
         }
+    }
+}
+
+fn terms(view: &View) -> TermsFrom {
+    match view.terms {
+        TermsOf::Rule => TermsFrom::Rule,
+        TermsOf::Plan(_) => TermsFrom::Plan,
+        TermsOf::Override => TermsFrom::Override { until: view.until },
     }
 }
