@@ -109,7 +109,8 @@ pub fn decode(bytes: &[u8]) -> Result<Stored, CodecError> {
     if version != VERSION {
         return Err(CodecError::Version { version });
     }
-    let kind = kind(reader.u8()?)?;
+    let number = reader.u8()?;
+    let kind = Kind::from_number(number).ok_or(CodecError::Kind { kind: number })?;
     let until = instant(reader.u64()?)?;
     let at = instant(reader.u64()?)?;
     let words = [reader.u32()?, reader.u32()?, reader.u32()?];
@@ -135,20 +136,6 @@ pub fn decode(bytes: &[u8]) -> Result<Stored, CodecError> {
         cell: Cell { at, words },
         tail,
     })
-}
-
-fn kind(number: u8) -> Result<Kind, CodecError> {
-    let all = [
-        Kind::Bucket,
-        Kind::FixedEpoch,
-        Kind::FixedFirst,
-        Kind::Counter,
-        Kind::Log,
-        Kind::Concurrency,
-        Kind::Ticket,
-    ];
-    let found = all.into_iter().find(|kind| *kind as u8 == number);
-    found.ok_or(CodecError::Kind { kind: number })
 }
 
 fn instant(us: u64) -> Result<Micros, CodecError> {

@@ -175,6 +175,24 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Bucket,
+        Self::FixedEpoch,
+        Self::FixedFirst,
+        Self::Counter,
+        Self::Log,
+        Self::Concurrency,
+        Self::Ticket,
+    ];
+
+    /// The kind of this number, as states and receipts are written.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == number)
+    }
+}
+
 impl Quota {
     /// A bucket of `burst` units that fills at `rate`.
     ///

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use jeton_core::{Decision, Fit, Micros, Mode, Quota, Span, StoreErrorKind, Verdict};
-use jeton_policy::{CompiledRule, DenyReason, Policy};
+use jeton_core::{Decision, Fit, Micros, Quota, Span, StoreErrorKind, Verdict};
+use jeton_policy::{CompiledRule, Counter, DenyReason, Mode, Policy};
 use smallvec::SmallVec;
+
+use crate::gate::{Live, Seed};
+use crate::opaque::{GivenReceipt, Handle};
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,13 @@ pub enum Disposition {
     Exempt,
     /// The address is on the `block` list.
     Blocked,
+    /// An operator has blocked its key in a rule.
+    BlockedUntil {
+        /// Index of the rule.
+        rule: usize,
+        /// The end of the block; none if it holds until it is lifted.
+        until: Option<Micros>,
+    },
     /// A rule refuses it by a word, whatever has been used.
     Refused {
         /// Index of the rule.
@@ -27,31 +37,68 @@ pub enum Disposition {
         /// Which word.
         reason: DenyReason,
     },
+    /// The field that tells the cost of a request says no number.
+    BadCost {
+        /// Index of the rule that reads it.
+        rule: usize,
+    },
+    /// A rule limits how much is in flight, and whoever asked will not say when it is over: it has
+    /// to be held or reserved.
+    NeedsHold {
+        /// Index of the rule.
+        rule: usize,
+    },
     /// More rules apply than can be decided in one step: refused, since none may be left out.
     TooManyRules,
-    /// The store gave no decision, and the outage rule let it pass.
+    /// The store gave no decision, and the outage rule spoke.
     Degraded {
         /// Why there was none.
         error: StoreErrorKind,
+        /// Whether a rule that applies says `on_failure = "deny"`.
+        denied: bool,
     },
 }
 
-/// The part of one rule in a decision.
+/// What became of a reservation that was committed, cancelled or extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    /// It was carried out.
+    Done,
+    /// It had been settled before: nothing was done again.
+    Repeated {
+        /// What it was settled at: units asked for, of each charge.
+        actual: u32,
+    },
+    /// There is no such reservation: never made, expired, or forgotten by its store.
+    Unknown,
+}
+
+/// The part of one counter in a decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    pub(crate) rule: usize,
-    pub(crate) preflight: bool,
-    pub(crate) mode: Mode,
+    pub(crate) seed: Seed,
     pub(crate) decision: Decision,
 }
 
 /// The answer to one request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Answered {
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) live: Arc<Live>,
     pub(crate) disposition: Disposition,
     pub(crate) at: Micros,
     pub(crate) parts: SmallVec<[Part; 3]>,
+    pub(crate) kept: Option<Box<Kept>>,
+}
+
+/// What comes with few answers.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Rules in mode `mark` that refuse by a word.
+    pub(crate) marked: SmallVec<[usize; 2]>,
+    pub(crate) handle: Option<Handle>,
+    pub(crate) settlement: Option<Settlement>,
+    #[cfg(feature = "settling")]
+    pub(crate) hold: Option<crate::Hold>,
 }
 
 /// One rule's decision, with the rule.
@@ -59,24 +106,68 @@ pub struct Answered {
 pub struct RuleDecision<'a> {
     /// The rule.
     pub rule: &'a CompiledRule,
-    /// The quota it was decided under: a preflight has its own.
+    /// Which of its counters. The one of a trial has no vote.
+    pub counter: Counter,
+    /// The plan it was decided under, if one was in force.
+    pub plan: Option<&'a str>,
+    /// The quota it was decided under: the rule's, or one that a plan, an operator, a preflight or
+    /// a trial brings.
     pub quota: &'a Quota,
     /// Whether it had a vote.
     pub mode: Mode,
     /// The decision.
     pub decision: &'a Decision,
+    id: jeton_core::RuleId,
+}
+
+impl RuleDecision<'_> {
+    /// Whether it could deny the request.
+    pub fn has_vote(&self) -> bool {
+        self.mode == Mode::Enforce && self.counter != Counter::Trial
+    }
+
+    /// What names this charge, to give it back exactly; none if nothing was charged.
+    pub fn receipt(&self) -> Option<GivenReceipt> {
+        (self.decision.receipt.cost > 0).then_some(GivenReceipt {
+            rule: self.id,
+            kind: self.quota.kind(),
+            receipt: self.decision.receipt,
+        })
+    }
 }
 
 impl Answered {
+    pub(crate) const fn new(
+        live: Arc<Live>,
+        disposition: Disposition,
+        at: Micros,
+        parts: SmallVec<[Part; 3]>,
+    ) -> Self {
+        Self {
+            live,
+            disposition,
+            at,
+            parts,
+            kept: None,
+        }
+    }
+
+    pub(crate) fn keep(&mut self) -> &mut Kept {
+        self.kept.get_or_insert_default()
+    }
+
     /// Whether the request may pass.
     pub const fn allowed(&self) -> bool {
         match self.disposition {
             Disposition::Decided(verdict) => verdict.allowed,
-            Disposition::Unmatched
-            | Disposition::Unlimited
-            | Disposition::Exempt
-            | Disposition::Degraded { .. } => true,
-            Disposition::Blocked | Disposition::Refused { .. } | Disposition::TooManyRules => false,
+            Disposition::Unmatched | Disposition::Unlimited | Disposition::Exempt => true,
+            Disposition::Degraded { denied, .. } => !denied,
+            Disposition::Blocked
+            | Disposition::BlockedUntil { .. }
+            | Disposition::Refused { .. }
+            | Disposition::BadCost { .. }
+            | Disposition::NeedsHold { .. }
+            | Disposition::TooManyRules => false,
         }
     }
 
@@ -95,6 +186,9 @@ impl Answered {
     pub const fn retry_after(&self) -> Option<Span> {
         match self.disposition {
             Disposition::Decided(verdict) => verdict.retry_after,
+            Disposition::BlockedUntil {
+                until: Some(until), ..
+            } => Some(until.since(self.at)),
             _ => None,
         }
     }
@@ -111,38 +205,72 @@ impl Answered {
 
     /// The policy it was decided under.
     pub fn policy(&self) -> &Policy {
-        &self.policy
+        &self.live.policy
+    }
+
+    /// The reservation that was made.
+    pub fn handle(&self) -> Option<&Handle> {
+        self.kept.as_ref()?.handle.as_ref()
+    }
+
+    /// What became of the reservation that was to be settled or extended.
+    pub fn settlement(&self) -> Option<Settlement> {
+        self.kept.as_ref()?.settlement
+    }
+
+    /// What settles the charges of this request when its response is known; dropped, they stay
+    /// charged as they are, and units of `concurrency` go back.
+    #[cfg(feature = "settling")]
+    pub fn take_hold(&mut self) -> Option<crate::Hold> {
+        self.kept.as_mut()?.hold.take()
+    }
+
+    /// Rules in mode `mark` that would have denied: the upstream is told of them.
+    pub fn marked(&self) -> impl Iterator<Item = &str> {
+        let marked = |d: &RuleDecision<'_>| {
+            d.mode == Mode::Mark && d.counter != Counter::Trial && !d.decision.fit.passes()
+        };
+        let counted = self.decisions().filter(marked).map(|d| d.rule.name());
+        let by_word = self.kept.iter().flat_map(|kept| &kept.marked);
+        let rules = self.policy().rules();
+        let by_word = by_word.filter_map(|rule| rules.get(*rule).map(CompiledRule::name));
+        by_word.chain(counted)
     }
 
     /// The decisions of all rules that apply, in the order of the file (or of the caller).
     pub fn decisions(&self) -> impl Iterator<Item = RuleDecision<'_>> {
-        self.parts.iter().filter_map(|part| {
-            let rule = self.policy.rules().get(part.rule)?;
-            let quota = if part.preflight {
-                rule.preflight_quota()?
-            } else {
-                rule.quota()?
-            };
+        self.parts.iter().filter_map(|Part { seed, decision }| {
+            let rule = self.policy().rules().get(seed.rule)?;
+            let plans = rule.rule().plan.as_ref();
+            let plan = seed.plan.zip(plans);
             Some(RuleDecision {
                 rule,
-                quota,
-                mode: part.mode,
-                decision: &part.decision,
+                counter: seed.counter,
+                plan: plan.and_then(|(at, plans)| Some(plans.named.get(at)?.0.as_str())),
+                quota: &seed.quota,
+                mode: seed.mode,
+                decision,
+                id: seed.id,
             })
         })
     }
 
     /// The rules whose vote denied, in the order of the file.
     pub fn violated(&self) -> impl Iterator<Item = &str> {
-        let denied = |d: &RuleDecision<'_>| d.mode == Mode::Enforce && !d.decision.fit.passes();
-        self.decisions().filter(denied).map(|d| d.rule.name())
+        let denied = |d: &RuleDecision<'_>| d.has_vote() && !d.decision.fit.passes();
+        let counted = self.decisions().filter(denied).map(|d| d.rule.name());
+        let blocked = match self.disposition {
+            Disposition::BlockedUntil { rule, .. } => self.policy().rules().get(rule),
+            _ => None,
+        };
+        blocked.map(CompiledRule::name).into_iter().chain(counted)
     }
 
     /// The decisions that clients are told, the one that matters most first: of those that deny the
     /// one with the longest wait, else the one with the least share left, else in file order.
-    /// Rules in shadow and estimates are not told.
+    /// Counters without a vote and estimates are not told.
     pub fn told(&self) -> SmallVec<[RuleDecision<'_>; 3]> {
-        let tellable = |d: &RuleDecision<'_>| d.mode == Mode::Enforce && !d.decision.approximate;
+        let tellable = |d: &RuleDecision<'_>| d.has_vote() && !d.decision.approximate;
         let mut told: SmallVec<[_; 3]> = self.decisions().filter(tellable).collect();
         told.sort_by(|a, b| urgency(b).cmp(&urgency(a)).then_with(|| share(a, b)));
         told

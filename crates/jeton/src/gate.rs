@@ -1,23 +1,41 @@
 //! The one object that every door asks: policy, store, clock, outage rule and meters.
 
-use std::cell::Cell;
+mod asked;
+mod deciding;
+#[cfg(feature = "settling")]
+mod drive;
+#[cfg(feature = "settling")]
+mod hold;
+#[cfg(feature = "settling")]
+mod open_holds;
+mod orders;
+mod owned;
+mod reserve;
+mod scratch;
+mod verdicts;
+
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use jeton_core::{
-    Act, Answers, Cost, Decision, Micros, Op, Plan, Reading, Store, StoreError, Submitted, When,
-};
-use jeton_policy::{Buffers, Charge, Counter, Facts, Orders, Policy, Verdict as Ruling};
+use jeton_core::{Answers, Cost, Op, Plan, Reading, Store, Submitted, When};
+use jeton_policy::{Charge, Facts, Fingerprints, Mode, Order, Orders, Policy, Settle};
 use smallvec::SmallVec;
 
-use crate::answered::{Answered, Disposition, Part};
 use crate::clock::Clock;
-use crate::meters::{Event, RuleOutcome};
+use crate::named::NamedKeys;
 use crate::tally::Tally;
 use crate::verb::{NamedCharge, Verb};
+pub(crate) use asked::Seed;
+use asked::{Asked, cost_of, op};
+pub use deciding::Deciding;
+
+#[cfg(feature = "settling")]
+pub use hold::Hold;
+pub use orders::{OrderError, OrderInForce};
+pub use reserve::DEFAULT_TTL;
+use scratch::{Scratch, with_scratch};
 
 /// Decides about requests under a policy. Clones share everything. Reading a policy from text, as
 /// here, needs the feature `policy-files`.
@@ -25,7 +43,7 @@ use crate::verb::{NamedCharge, Verb};
 /// ```
 /// use std::sync::Arc;
 /// use jeton::policy::{NoReferences, Policy, Source};
-/// use jeton::{Clock, Cost, Gate, NamedCharge, Settings, Table, Verb};
+/// use jeton::{Clock, Gate, NamedCharge, Settings, Table, Verb};
 ///
 /// let file = Source::new("jeton.toml", r#"
 ///     [[rule]]
@@ -37,7 +55,7 @@ use crate::verb::{NamedCharge, Verb};
 /// let policy = Policy::load(&file, &NoReferences)?.policy;
 /// let gate = Gate::new(policy, Arc::new(Table::new(&Settings::default())?), Clock::system());
 ///
-/// let charge = NamedCharge { rule: "api", key: &["alice"], cost: Cost::ONE };
+/// let charge = NamedCharge::new("api", &["alice"]);
 /// if let Ok(answered) = gate.charge(Verb::Take, &[charge])?.now() {
 ///     assert!(answered.allowed());
 /// }
@@ -50,13 +68,20 @@ struct Inner {
     live: ArcSwap<Live>,
     store: Arc<dyn Store>,
     clock: Clock,
+    /// What operators have set, as last read from the store. Whoever puts another [`Live`] in
+    /// place holds it.
+    orders: Mutex<Vec<Order>>,
+    fingerprints: Fingerprints,
+    #[cfg(feature = "settling")]
+    open_holds: open_holds::OpenHolds,
 }
 
-/// A policy with its counters.
-struct Live {
-    policy: Arc<Policy>,
-    tally: Arc<Tally>,
-    orders: Orders,
+/// A policy in force, with its counters and what operators have set beside it.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) orders: Orders,
 }
 
 impl fmt::Debug for Gate {
@@ -67,76 +92,27 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// An answer that is there, or will be.
-#[must_use]
-#[allow(clippy::large_enum_variant)] // a box would cost an allocation on the path that is taken
-pub enum Deciding {
-    /// The store answered at once: memory always does.
-    Now(Answered),
-    /// It will.
-    Later(Pin<Box<dyn Future<Output = Answered> + Send>>),
-}
-
-impl fmt::Debug for Deciding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Now(answered) => f.debug_tuple("Now").field(answered).finish(),
-            Self::Later(_) => f.write_str("Later"),
-        }
-    }
-}
-
-impl Deciding {
-    /// The answer if it is there.
-    ///
-    /// # Errors
-    /// Gives itself back if the store has still to answer.
-    #[allow(clippy::result_large_err)] // as above
-    pub fn now(self) -> Result<Answered, Self> {
-        match self {
-            Self::Now(answered) => Ok(answered),
-            later @ Self::Later(_) => Err(later),
-        }
-    }
-
-    /// Waits for the answer.
-    pub async fn wait(self) -> Answered {
-        match self {
-            Self::Now(answered) => answered,
-            Self::Later(answered) => answered.await,
-        }
-    }
-}
-
-/// Memory that decisions reuse, one per thread, so that they allocate nothing.
-#[derive(Default)]
-struct Scratch {
-    buffers: Buffers,
-    answers: Answers,
-}
-
-thread_local! {
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
-}
-
-fn with_scratch<R>(body: impl FnOnce(&mut Scratch) -> R) -> R {
-    let mut scratch = SCRATCH.take().unwrap_or_default();
-    let result = body(&mut scratch);
-    SCRATCH.set(Some(scratch));
-    result
-}
+/// Charges with what each asks for.
+type Charges<'a> = SmallVec<[(Charge<'a>, Cost); 4]>;
 
 impl Gate {
     /// A gate that keeps its states in `store` and goes by `clock`.
     pub fn new(policy: Policy, store: Arc<dyn Store>, clock: Clock) -> Self {
-        let policy = Arc::new(policy);
         let tally = Arc::new(Tally::new(policy.rules().len()));
         let live = ArcSwap::from_pointee(Live {
-            policy,
+            policy: Arc::new(policy),
             tally,
             orders: Orders::default(),
         });
-        Self(Arc::new(Inner { live, store, clock }))
+        Self(Arc::new(Inner {
+            live,
+            store,
+            clock,
+            orders: Mutex::default(),
+            fingerprints: Fingerprints::new(&random()),
+            #[cfg(feature = "settling")]
+            open_holds: open_holds::OpenHolds::default(),
+        }))
     }
 
     /// The policy in force.
@@ -154,6 +130,11 @@ impl Gate {
         &self.0.clock
     }
 
+    /// How secret keys are shown by this gate: the same key the same way, as long as it lives.
+    pub fn fingerprints(&self) -> &Fingerprints {
+        &self.0.fingerprints
+    }
+
     /// Whether both are clones of one gate.
     #[cfg(feature = "tower")]
     pub(crate) fn is(&self, other: &Self) -> bool {
@@ -162,59 +143,25 @@ impl Gate {
 
     /// Charges every rule that applies to a request, or none: one step.
     pub fn take(&self, facts: &dyn Facts) -> Deciding {
-        self.decide(facts, Verb::Take, Cost::ONE)
+        self.decide(facts, Verb::Take, None)
     }
 
     /// Answers as [`Gate::take`] would, and changes nothing.
     pub fn check(&self, facts: &dyn Facts) -> Deciding {
-        self.decide(facts, Verb::Check, Cost::ONE)
+        self.decide(facts, Verb::Check, None)
     }
 
-    /// Does `verb` for every rule that applies to a request, with `cost` units each.
-    pub fn decide(&self, facts: &dyn Facts, verb: Verb, cost: Cost) -> Deciding {
-        let live = self.0.live.load();
-        let reading = self.0.clock.reading();
-        let now = reading.at();
-        with_scratch(|Scratch { buffers, answers }| {
-            let evaluation = live.policy.evaluate(facts, &live.orders, now, buffers);
-            let unmatched = evaluation.is_unmatched();
-            if verb.is_metered() {
-                live.tally.shadow_refused(evaluation.shadow_denials());
-            }
-            let (disposition, event) = match evaluation.verdict() {
-                Ruling::Charges => {
-                    let ops: SmallVec<[_; 4]> = evaluation.charges().map(|c| (c, cost)).collect();
-                    if !ops.is_empty() {
-                        return self.submit(&live, &ops, verb, reading, answers);
-                    }
-                    if unmatched {
-                        (Disposition::Unmatched, Event::Unmatched)
-                    } else {
-                        (Disposition::Unlimited, Event::Unlimited)
-                    }
-                }
-                Ruling::Exempt => (Disposition::Exempt, Event::Exempt),
-                Ruling::Blocked => (Disposition::Blocked, Event::Blocked),
-                Ruling::Denied(denied) => {
-                    let (rule, reason) = (denied.rule, denied.reason);
-                    if verb.is_metered() {
-                        live.tally.decided(rule, RuleOutcome::Denied);
-                    }
-                    (Disposition::Refused { rule, reason }, Event::Refused)
-                }
-                _ => (Disposition::TooManyRules, Event::TooManyRules),
-            };
-            if verb.is_metered() {
-                live.tally.happened(event);
-            }
-            let policy = live.policy.clone();
-            Deciding::Now(Answered {
-                policy,
-                disposition,
-                at: now,
-                parts: SmallVec::new(),
-            })
-        })
+    /// Does `verb` for every rule that applies to a request, with `cost` units each; without one,
+    /// with what each rule says that a request costs.
+    pub fn decide(&self, facts: &dyn Facts, verb: Verb, cost: Option<Cost>) -> Deciding {
+        self.ask(
+            facts,
+            verb.is_metered(),
+            |live, charges, reading, answers| {
+                let charges: Charges<'_> = charges.map(|c| (c, cost_of(&c, cost))).collect();
+                self.carry_out(live, charges, verb, reading, answers)
+            },
+        )
     }
 
     /// Does `verb` for charges that the caller names, all in one step. Two on one rule and key are
@@ -227,156 +174,149 @@ impl Gate {
         verb: Verb,
         charges: &[NamedCharge<'_>],
     ) -> Result<Deciding, crate::ChargeError> {
-        let live = self.0.live.load();
+        let live = self.0.live.load_full();
         let reading = self.0.clock.reading();
-        let now = reading.at();
-        let named = crate::named::Named::resolve(&live.policy, &live.orders, charges)?;
-        if let Some((rule, reason)) = named.refused {
-            if verb.is_metered() {
-                live.tally.decided(rule, RuleOutcome::Denied);
-                live.tally.happened(Event::Refused);
-            }
-            let policy = live.policy.clone();
-            let disposition = Disposition::Refused { rule, reason };
-            let parts = SmallVec::new();
-            return Ok(Deciding::Now(Answered {
-                policy,
-                disposition,
-                at: now,
-                parts,
-            }));
+        let keys = NamedKeys::resolve(&live, charges)?;
+        let named = keys.judge(&live, verb, reading.at())?;
+        if let Some(disposition) = named.refused {
+            let is_metered = verb.is_metered();
+            let answered = verdicts::without_counter(&live, disposition, is_metered, reading.at());
+            return Ok(Deciding::Now(answered));
         }
-        let ops = named.charges();
-        if ops.is_empty() {
-            if verb.is_metered() {
-                live.tally.happened(Event::Unlimited);
-            }
-            let (policy, parts) = (live.policy.clone(), SmallVec::new());
-            let disposition = Disposition::Unlimited;
-            return Ok(Deciding::Now(Answered {
-                policy,
-                disposition,
-                at: now,
-                parts,
-            }));
-        }
+        let acts = named.acts.iter();
+        let ops: SmallVec<[Op<'_>; 4]> = acts.map(|(c, act, _)| op(c, *act)).collect();
+        let asked = Asked {
+            seeds: named
+                .acts
+                .iter()
+                .map(|(c, ..)| Seed::of(&live, c))
+                .collect(),
+            is_metered: verb.is_metered(),
+            at: reading.at(),
+            live: Arc::clone(&live),
+        };
         Ok(with_scratch(|Scratch { answers, .. }| {
-            self.submit(&live, &ops, verb, reading, answers)
+            self.submit(asked, &ops, reading, answers)
         }))
+    }
+
+    /// Evaluates a request, answers it if no counter takes part, and hands its charges to `then`
+    /// otherwise.
+    fn ask(
+        &self,
+        facts: &dyn Facts,
+        is_metered: bool,
+        then: impl for<'a> FnOnce(
+            &'a Arc<Live>,
+            &mut dyn Iterator<Item = Charge<'a>>,
+            Reading,
+            &mut Answers,
+        ) -> Deciding,
+    ) -> Deciding {
+        let live = self.0.live.load_full();
+        let reading = self.0.clock.reading();
+        with_scratch(|Scratch { buffers, answers }| {
+            let evaluation = live
+                .policy
+                .evaluate(facts, &live.orders, reading.at(), buffers);
+            let aside = evaluation.shadow_denials();
+            if is_metered {
+                live.tally.refused_without_vote(&live, aside);
+            }
+            let marked = aside.iter().map(|denied| denied.rule);
+            let marked: SmallVec<[usize; 2]> = marked
+                .filter(|rule| live.mode(*rule) == Mode::Mark)
+                .collect();
+            let mut deciding = match verdicts::of(&evaluation) {
+                Some(disposition) => {
+                    let at = reading.at();
+                    let answered = verdicts::without_counter(&live, disposition, is_metered, at);
+                    Deciding::Now(answered)
+                }
+                None => then(&live, &mut evaluation.charges(), reading, answers),
+            };
+            if !marked.is_empty() {
+                deciding = deciding.map(move |answered| answered.keep().marked = marked);
+            }
+            deciding
+        })
+    }
+
+    /// One plan of plain acts to the store.
+    fn carry_out(
+        &self,
+        live: &Arc<Live>,
+        mut charges: Charges<'_>,
+        verb: Verb,
+        reading: Reading,
+        answers: &mut Answers,
+    ) -> Deciding {
+        if verb == Verb::Take {
+            let in_flight = |charge: &Charge<'_>| matches!(charge.settle, Some(Settle::Lease));
+            let voting = |(charge, _): &&(Charge<'_>, Cost)| {
+                in_flight(charge) && charge.mode == Mode::Enforce
+            };
+            if let Some((charge, _)) = charges.iter().find(voting) {
+                let disposition = crate::Disposition::NeedsHold { rule: charge.rule };
+                let at = reading.at();
+                return Deciding::Now(verdicts::without_counter(live, disposition, true, at));
+            }
+            // Without a vote there is nothing to refuse, and nobody who would give it back.
+            charges.retain(|(charge, _)| !in_flight(charge));
+        }
+        let acts = charges
+            .iter()
+            .map(|(charge, cost)| op(charge, verb.act(*cost)));
+        let ops: SmallVec<[Op<'_>; 4]> = acts.collect();
+        let asked = Asked {
+            seeds: charges.iter().map(|(c, _)| Seed::of(live, c)).collect(),
+            is_metered: verb.is_metered(),
+            at: reading.at(),
+            live: Arc::clone(live),
+        };
+        self.submit(asked, &ops, reading, answers)
     }
 
     /// One plan to the store.
     fn submit(
         &self,
-        live: &Live,
-        charges: &[(Charge<'_>, Cost)],
-        verb: Verb,
+        asked: Asked,
+        ops: &[Op<'_>],
         reading: Reading,
         answers: &mut Answers,
     ) -> Deciding {
-        let ops: SmallVec<[Op<'_>; 4]> = charges
-            .iter()
-            .map(|(charge, cost)| op(charge, verb.act(*cost)))
-            .collect();
-        let asked = Asked {
-            policy: live.policy.clone(),
-            tally: verb.is_metered().then(|| live.tally.clone()),
-            rules: charges
-                .iter()
-                .map(|(c, _)| (c.rule, c.counter == Counter::Preflights, c.mode.into()))
-                .collect(),
-            at: reading.at(),
-        };
-        let Ok(plan) = Plan::new(&ops) else {
+        let Ok(plan) = Plan::new(ops) else {
             return Deciding::Now(asked.without_plan());
         };
         answers.clear();
         match self.0.store.submit(&[plan], When::from(reading), answers) {
             Submitted::Done => Deciding::Now(asked.answered(answers)),
-            Submitted::Later(later) => {
-                Deciding::Later(Box::pin(async move { asked.answered(&later.await) }))
-            }
+            Submitted::Later(later) => Deciding::later(async move { asked.answered(&later.await) }),
         }
     }
 }
 
-fn op<'a>(charge: &Charge<'a>, act: Act) -> Op<'a> {
-    Op {
-        mode: charge.mode.into(),
-        ..Op::new(charge.id, charge.key, charge.quota, act)
+impl Live {
+    /// The mode of a rule: an operator's word before its own.
+    pub(crate) fn mode(&self, rule: usize) -> Mode {
+        let own = || {
+            self.policy
+                .rules()
+                .get(rule)
+                .map(jeton_policy::CompiledRule::mode)
+        };
+        self.orders.mode(rule).or_else(own).unwrap_or_default()
     }
 }
 
-/// What has to be kept until the store has answered.
-struct Asked {
-    policy: Arc<Policy>,
-    tally: Option<Arc<Tally>>,
-    rules: SmallVec<[(usize, bool, jeton_core::Mode); 4]>,
-    at: Micros,
-}
-
-impl Asked {
-    fn answered(self, answers: &Answers) -> Answered {
-        match answers.plan(0) {
-            (Ok(verdict), decisions) => {
-                let part = |(&(rule, preflight, mode), &decision): (_, &Decision)| Part {
-                    rule,
-                    preflight,
-                    mode,
-                    decision,
-                };
-                let parts: SmallVec<[Part; 3]> =
-                    self.rules.iter().zip(decisions).map(part).collect();
-                if let Some(tally) = &self.tally {
-                    for Part {
-                        rule,
-                        mode,
-                        decision,
-                        ..
-                    } in &parts
-                    {
-                        tally.decided(*rule, RuleOutcome::of(decision, *mode, verdict.allowed));
-                    }
-                }
-                let at = parts.first().map_or(self.at, |part| part.decision.at);
-                let disposition = Disposition::Decided(verdict);
-                Answered {
-                    policy: self.policy,
-                    disposition,
-                    at,
-                    parts,
-                }
-            }
-            (Err(error), _) => self.degraded(error),
-        }
-    }
-
-    /// No store answered: there is no decision, and the outage rule alone speaks.
-    fn degraded(self, error: StoreError) -> Answered {
-        if let Some(tally) = &self.tally {
-            tally.degraded(error.kind);
-        }
-        let disposition = Disposition::Degraded { error: error.kind };
-        Answered {
-            policy: self.policy,
-            disposition,
-            at: self.at,
-            parts: SmallVec::new(),
-        }
-    }
-
-    /// The rules of one policy are told apart and bounded in number before this; should they ever
-    /// not make one plan, refusing is the safe answer.
-    fn without_plan(self) -> Answered {
-        if let Some(tally) = &self.tally {
-            tally.happened(Event::TooManyRules);
-        }
-        let disposition = Disposition::TooManyRules;
-        Answered {
-            policy: self.policy,
-            disposition,
-            at: self.at,
-            parts: SmallVec::new(),
-        }
-    }
+/// What the standard library seeds its own hash maps with.
+fn random() -> [u8; 16] {
+    let half = || RandomState::new().build_hasher().finish().to_le_bytes();
+    let mut bytes = [0; 16];
+    let halves = [half(), half()].into_iter().flatten();
+    bytes
+        .iter_mut()
+        .zip(halves)
+        .for_each(|(to, from)| *to = from);
+    bytes
 }

@@ -10,7 +10,8 @@
 //! | `policy-files` | reading policies from TOML | `toml` |
 //! | `http` | `door`: what a decision becomes in HTTP | `http` |
 //! | `until-ready` | `Limiter::until_ready`: wait for one's turn | `tokio`, its timer alone |
-//! | `tower` | `layer`; `http` and `until-ready` with it | `tower-service`, `tower-layer`, `http-body` |
+//! | `settling` | `Gate::hold`: charges that responses settle; `Gate::drive`; `http` with it | `tokio`: tasks, timer |
+//! | `tower` | `layer`; `http`, `until-ready` and `settling` with it | `tower-service`, `tower-layer`, `http-body` |
 //!
 //! None is on by default, and none changes what is there without it. The least Rust is 1.88, with
 //! every feature.
@@ -27,17 +28,20 @@ pub mod layer;
 mod limiter;
 mod meters;
 mod named;
+mod opaque;
 mod tally;
 #[cfg(feature = "until-ready")]
 mod until_ready;
 mod verb;
 
-pub use answered::{Answered, Disposition, RuleDecision};
+pub use answered::{Answered, Disposition, RuleDecision, Settlement};
 pub use clock::Clock;
-pub use gate::{Deciding, Gate};
+#[cfg(feature = "settling")]
+pub use gate::Hold;
+pub use gate::{DEFAULT_TTL, Deciding, Gate, OrderError, OrderInForce};
 pub use jeton_core::{
-    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Mode, Quota, QuotaError, Rate, Reading,
-    Receipt, Span, Store, StoreError, StoreErrorKind, Submitted, When,
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Quota, QuotaError, Rate, Reading, Receipt,
+    Span, Store, StoreError, StoreErrorKind, Submitted, When,
 };
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;
@@ -45,6 +49,7 @@ pub use jeton_wire as wire;
 pub use limiter::{Limiter, LimiterError};
 pub use meters::{Event, RuleOutcome};
 pub use named::ChargeError;
+pub use opaque::{GivenReceipt, Handle, OpaqueError};
 pub use tally::Tally;
 #[cfg(feature = "until-ready")]
 pub use until_ready::NotReady;

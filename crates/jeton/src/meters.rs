@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use jeton_core::{Decision, Fit, Mode, StoreErrorKind};
+use jeton_core::{Decision, StoreErrorKind};
+use jeton_policy::{Counter, Mode};
 
 /// How one rule's part in a decision ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,15 +16,27 @@ pub enum RuleOutcome {
     Withheld,
     /// It would have denied, but has no vote.
     ShadowDenied,
+    /// It would have denied; the upstream was told instead.
+    Marked,
+    /// Its trial setting would have allowed.
+    TrialAllowed,
+    /// Its trial setting would have denied.
+    TrialDenied,
 }
+
+/// How many outcomes there are.
+const OUTCOMES: usize = RuleOutcome::ALL.len();
 
 impl RuleOutcome {
     /// Every outcome, in the order of their counters.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::Allowed,
         Self::Denied,
         Self::Withheld,
         Self::ShadowDenied,
+        Self::Marked,
+        Self::TrialAllowed,
+        Self::TrialDenied,
     ];
 
     /// The word in metrics.
@@ -33,14 +46,21 @@ impl RuleOutcome {
             Self::Denied => "denied",
             Self::Withheld => "withheld",
             Self::ShadowDenied => "shadow_denied",
+            Self::Marked => "marked",
+            Self::TrialAllowed => "trial_allowed",
+            Self::TrialDenied => "trial_denied",
         }
     }
 
-    /// How `decision` of a rule in `mode` ended in a request that passed or did not.
-    pub const fn of(decision: &Decision, mode: Mode, passed: bool) -> Self {
-        match (decision.fit, mode) {
-            (Fit::Denied { .. } | Fit::Impossible, Mode::Enforce) => Self::Denied,
-            (Fit::Denied { .. } | Fit::Impossible, Mode::Shadow) => Self::ShadowDenied,
+    /// How `decision` of a counter of a rule in `mode` ended in a request that passed or did not.
+    pub const fn of(decision: &Decision, mode: Mode, counter: Counter, passed: bool) -> Self {
+        let denied = !decision.fit.passes();
+        match (counter, mode) {
+            (Counter::Trial, _) if denied => Self::TrialDenied,
+            (Counter::Trial, _) => Self::TrialAllowed,
+            (_, Mode::Enforce) if denied => Self::Denied,
+            (_, Mode::Shadow) if denied => Self::ShadowDenied,
+            (_, Mode::Mark) if denied => Self::Marked,
             _ if passed => Self::Allowed,
             _ => Self::Withheld,
         }
@@ -50,7 +70,7 @@ impl RuleOutcome {
 /// The counters of one rule, in a cache line of their own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(crate) struct RuleMeter([AtomicU64; 4]);
+pub(crate) struct RuleMeter([AtomicU64; OUTCOMES]);
 
 impl RuleMeter {
     #[inline]
@@ -84,17 +104,30 @@ pub enum Event {
     Degraded,
     /// A request that more rules apply to than one step can hold.
     TooManyRules,
+    /// A key that an operator has blocked.
+    OrderBlocked,
+    /// A request whose cost was told by something that is no number.
+    BadCost,
+    /// A charge that was settled when its response was known, or when its caller said so.
+    Settled,
+    /// A charge whose settling was lost on the way to the store: it stays charged.
+    SettleLost,
+    /// Units that were used and found no room, not even as debt: they are not charged.
+    UnitsClipped,
 }
+
+/// How many events there are.
+const EVENTS: usize = Event::UnitsClipped as usize + 1;
 
 /// Counters of everything but rules.
 #[derive(Debug, Default)]
-pub(crate) struct EventMeters([AtomicU64; 7]);
+pub(crate) struct EventMeters([AtomicU64; EVENTS]);
 
 impl EventMeters {
     #[inline]
-    pub(crate) fn count(&self, event: Event) {
+    pub(crate) fn count(&self, event: Event, times: u64) {
         if let Some(counter) = self.0.get(event as usize) {
-            counter.fetch_add(1, Relaxed);
+            counter.fetch_add(times, Relaxed);
         }
     }
 

@@ -1,16 +1,26 @@
 //! The counters of one policy.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use jeton_core::StoreErrorKind;
-use jeton_policy::Denied;
+use jeton_policy::{CompiledRule, Denied, Mode, Policy};
 
+use crate::gate::Live;
 use crate::meters::{Event, EventMeters, RuleMeter, RuleOutcome, STORE_ERRORS};
 
 /// What has been decided under one policy, by rule and by event.
+///
+/// Another policy goes on with the counters of the one before: those of a rule by its name.
 #[derive(Debug)]
 pub struct Tally {
-    rules: Box<[RuleMeter]>,
+    rules: Box<[Arc<RuleMeter>]>,
+    beside: Arc<Beside>,
+}
+
+/// What no rule counts.
+#[derive(Debug, Default)]
+struct Beside {
     events: EventMeters,
     store_errors: [AtomicU64; STORE_ERRORS.len()],
 }
@@ -18,9 +28,20 @@ pub struct Tally {
 impl Tally {
     pub(crate) fn new(rules: usize) -> Self {
         Self {
-            rules: (0..rules).map(|_| RuleMeter::default()).collect(),
-            events: EventMeters::default(),
-            store_errors: Default::default(),
+            rules: (0..rules).map(|_| Arc::default()).collect(),
+            beside: Arc::default(),
+        }
+    }
+
+    /// The counters of `policy`, which follows `old`, whose counters these are.
+    pub(crate) fn carried_over(&self, old: &Policy, policy: &Policy) -> Self {
+        let meter = |rule: &CompiledRule| {
+            let before = old.rule(rule.name()).and_then(|(at, _)| self.rules.get(at));
+            before.map_or_else(Arc::default, Arc::clone)
+        };
+        Self {
+            rules: policy.rules().iter().map(meter).collect(),
+            beside: Arc::clone(&self.beside),
         }
     }
 
@@ -31,14 +52,14 @@ impl Tally {
 
     /// How often `event` happened.
     pub fn event(&self, event: Event) -> u64 {
-        self.events.get(event)
+        self.beside.events.get(event)
     }
 
     /// How often the store failed, by reason.
     pub fn store_errors(&self) -> impl Iterator<Item = (&'static str, u64)> {
         STORE_ERRORS
             .into_iter()
-            .zip(&self.store_errors)
+            .zip(&self.beside.store_errors)
             .map(|(r, n)| (r, n.load(Relaxed)))
     }
 
@@ -49,22 +70,36 @@ impl Tally {
         }
     }
 
-    pub(crate) fn shadow_refused(&self, denied: &[Denied]) {
+    /// Refusals of rules without a vote.
+    pub(crate) fn refused_without_vote(&self, live: &Live, denied: &[Denied]) {
         for denied in denied {
-            self.decided(denied.rule, RuleOutcome::ShadowDenied);
+            let outcome = match live.mode(denied.rule) {
+                Mode::Mark => RuleOutcome::Marked,
+                _ => RuleOutcome::ShadowDenied,
+            };
+            self.decided(denied.rule, outcome);
         }
     }
 
     pub(crate) fn happened(&self, event: Event) {
-        self.events.count(event);
+        self.beside.events.count(event, 1);
+    }
+
+    pub(crate) fn happened_often(&self, event: Event, times: u64) {
+        self.beside.events.count(event, times);
     }
 
     #[cold]
     pub(crate) fn degraded(&self, kind: StoreErrorKind) {
         self.happened(Event::Degraded);
+        self.store_failed(kind);
+    }
+
+    #[cold]
+    pub(crate) fn store_failed(&self, kind: StoreErrorKind) {
         let reason = crate::meters::store_error_reason(kind);
         if let Some(i) = STORE_ERRORS.iter().position(|known| *known == reason)
-            && let Some(counter) = self.store_errors.get(i)
+            && let Some(counter) = self.beside.store_errors.get(i)
         {
             counter.fetch_add(1, Relaxed);
         }

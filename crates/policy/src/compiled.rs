@@ -3,6 +3,7 @@
 mod allowed;
 mod charge;
 mod decode;
+mod counters;
 mod encode;
 mod evaluate;
 mod id;

@@ -25,9 +25,18 @@ pub enum Grounds {
     Impossible,
     /// On a list, under a word that denies, or without what a rule asks for: waiting is no help.
     Forbidden,
+    /// The field that tells what the request costs says no number.
+    BadCost,
     /// More rules apply than can be decided together, and none may be left out.
     TooManyRules,
+    /// A rule limits what is in flight, and this door does not see when requests are over.
+    NeedsHold,
+    /// The store gave no decision, and a rule that applies says `on_failure = "deny"`.
+    NoStore,
 }
+
+/// When to ask again for a decision that the store did not give.
+const STORE_MAY_BE_BACK: Span = Span::SECOND;
 
 /// The answer to a request that may not pass: made from an [`Answered`] by [`Answered::refusal`].
 ///
@@ -64,6 +73,9 @@ impl Answered {
         let grounds = match self.disposition() {
             Disposition::Blocked | Disposition::Refused { .. } => Grounds::Forbidden,
             Disposition::TooManyRules => Grounds::TooManyRules,
+            Disposition::BadCost { .. } => Grounds::BadCost,
+            Disposition::NeedsHold { .. } => Grounds::NeedsHold,
+            Disposition::Degraded { .. } => Grounds::NoStore,
             _ if self.impossible() => Grounds::Impossible,
             _ => {
                 let retry_after = self.retry_after();
@@ -170,8 +182,29 @@ impl<'a> Refusal<'a> {
         response
     }
 
+    /// When to ask again, if that helps.
+    pub const fn retry_after(&self) -> Option<Span> {
+        match self.grounds {
+            Grounds::Denied { retry_after } => retry_after,
+            Grounds::NoStore => Some(STORE_MAY_BE_BACK),
+            _ => None,
+        }
+    }
+
     fn problem(&self) -> Problem<'_> {
         match self.grounds {
+            Grounds::BadCost => {
+                let detail = "The field that tells what this request costs says no whole number.";
+                Problem::new(400, detail)
+            }
+            Grounds::NeedsHold => {
+                let detail = "A limit of what is in flight cannot be kept where this was asked.";
+                Problem::new(503, detail)
+            }
+            Grounds::NoStore => {
+                let wait = STORE_MAY_BE_BACK.as_micros();
+                Problem::reduced_capacity(&[], Some(wait))
+            }
             Grounds::Forbidden => Problem::forbidden(),
             Grounds::TooManyRules => {
                 let detail = "More rules apply to this request than can be decided together.";

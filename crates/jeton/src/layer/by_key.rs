@@ -10,9 +10,9 @@ use jeton_policy::Missing;
 use jeton_wire::ratelimit::{Dialects, MAX_NAME_LEN, is_policy_name};
 
 use super::RateLimitLayer;
-use super::decider::{Decider, Ruling};
+use super::decider::{Decider, Pass, Ruling};
 use crate::Limiter;
-use crate::door::{LimitFields, Refusal, Told, limit_fields};
+use crate::door::{Refusal, Told, limit_fields};
 
 /// One limiter, one key per request: what [`RateLimitLayer::by`] makes, with more to say.
 ///
@@ -86,22 +86,23 @@ impl ByKey {
     }
 
     /// Decides about the request with this head, and hands the ruling to `then`.
-    pub(super) fn ask<T>(&self, head: &Parts, then: impl FnOnce(Ruling<'_>) -> T) -> T {
+    pub(super) fn ask<T>(&self, head: &Parts, then: impl FnOnce(Ruling<'_>, &Parts) -> T) -> T {
         let decision = match ((self.take)(&self.limiter, head), self.missing) {
             (Some(decision), _) => decision,
             (None, Missing::Share) => self.limiter.take(&NoKey),
-            (None, Missing::Skip) => return then(Ruling::Pass(LimitFields::default())),
-            (None, Missing::Deny) => return then(Ruling::Refuse(Refusal::forbidden())),
+            (None, Missing::Skip) => return then(Ruling::Pass(Pass::default()), head),
+            (None, Missing::Deny) => return then(Ruling::Refuse(Refusal::forbidden()), head),
         };
         let told = Told {
             name: &self.name,
             quota: self.limiter.quota(),
             decision: &decision,
         };
-        then(match Refusal::of(&told, self.dialects) {
+        let ruling = match Refusal::of(&told, self.dialects) {
             Some(refusal) => Ruling::Refuse(refusal),
-            None => Ruling::Pass(limit_fields(self.dialects, &[told])),
-        })
+            None => Ruling::Pass(Pass::Fields(limit_fields(self.dialects, &[told]))),
+        };
+        then(ruling, head)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The few encodings that a gRPC status needs: protobuf, base64 and percent signs.
+//! The few encodings that a gRPC status needs: protobuf and percent signs.
 
 use jeton_core::Span;
 
@@ -47,20 +47,6 @@ fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-/// Base64 without padding, as gRPC asks of binary metadata (RFC 4648, section 4).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let digits = [18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift & 63) as usize]);
-        // A group of n bytes has n + 1 digits.
-        text.extend(digits.iter().take(group.len() + 1).map(|&d| char::from(d)));
-    }
-    text
-}
-
 /// What `grpc-message` carries: printable ASCII as it is, anything else and `%` as `%XX`.
 pub(super) fn percent(message: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
@@ -80,16 +66,6 @@ pub(super) fn percent(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_rfc_4648_without_padding() {
-        let coded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|t| base64(t.as_bytes()));
-        assert_eq!(
-            coded,
-            ["", "Zg", "Zm8", "Zm9v", "Zm9vYg", "Zm9vYmE", "Zm9vYmFy"]
-        );
-        assert_eq!(base64(&[0xff, 0xef, 0xbe]), "/+++");
-    }
 
     #[test]
     fn percent_signs_and_what_is_not_printable_are_escaped() {

@@ -12,9 +12,9 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::audience::Audience;
-use super::decider::{Later, Ruling};
+use super::decider::{Later, Pass, Ruling, ruled};
 use super::guarded::Guarded;
-use crate::door::LimitFields;
+use crate::Answered;
 
 pin_project! {
     /// The answer of [`RateLimit`](super::RateLimit): the service's, or a refusal.
@@ -38,11 +38,11 @@ pin_project! {
             later: Later,
             waiting: Option<Waiting<S, B>>,
         },
-        /// The service answers, and these fields are brought into its head.
+        /// The service answers; its head takes along what is to be told, and settles charges.
         Passing {
             #[pin]
             answering: S::Future,
-            fields: LimitFields,
+            pass: Pass,
         },
         /// There is nothing to wait for.
         Refused {
@@ -52,7 +52,6 @@ pin_project! {
 }
 
 struct Waiting<S, B> {
-    audience: Audience,
     service: S,
     request: Request<B>,
 }
@@ -61,8 +60,8 @@ impl<S, B> RateLimitFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) const fn passing(answering: S::Future, fields: LimitFields) -> Self {
-        let step = Step::Passing { answering, fields };
+    pub(super) const fn passing(answering: S::Future, pass: Pass) -> Self {
+        let step = Step::Passing { answering, pass };
         Self { step }
     }
 
@@ -72,19 +71,33 @@ where
         Self { step }
     }
 
-    pub(super) const fn deciding(
-        later: Later,
-        audience: Audience,
-        service: S,
-        request: Request<B>,
-    ) -> Self {
-        let waiting = Some(Waiting {
-            audience,
-            service,
-            request,
-        });
+    pub(super) const fn deciding(later: Later, service: S, request: Request<B>) -> Self {
+        let waiting = Some(Waiting { service, request });
         let step = Step::Deciding { later, waiting };
         Self { step }
+    }
+}
+
+impl<S, B> Waiting<S, B>
+where
+    S: Service<Request<B>>,
+{
+    /// The answer is there.
+    fn go_on(mut self, answered: Answered) -> Step<S, B> {
+        let (mut head, body) = self.request.into_parts();
+        let ruled = ruled(answered, &mut head, |ruling, head| match ruling {
+            Ruling::Pass(pass) => Ok(pass),
+            Ruling::Refuse(refusal) => Err(Audience::of(head).tell(refusal)),
+        });
+        match ruled {
+            Ok(pass) => Step::Passing {
+                answering: self.service.call(Request::from_parts(head, body)),
+                pass,
+            },
+            Err(response) => Step::Refused {
+                response: Some(response),
+            },
+        }
     }
 }
 
@@ -103,23 +116,16 @@ where
                 Stepping::Deciding { later, waiting } => {
                     let answered = ready!(later.as_mut().poll(cx));
                     // Taken once: the step is left below.
-                    let Some(mut waiting) = waiting.take() else {
+                    let Some(waiting) = waiting.take() else {
                         return Poll::Pending;
                     };
-                    match Ruling::from(&answered) {
-                        Ruling::Pass(fields) => Step::Passing {
-                            answering: waiting.service.call(waiting.request),
-                            fields,
-                        },
-                        Ruling::Refuse(refusal) => Step::Refused {
-                            response: Some(waiting.audience.tell(refusal)),
-                        },
-                    }
+                    waiting.go_on(answered)
                 }
-                Stepping::Passing { answering, fields } => {
+                Stepping::Passing { answering, pass } => {
                     let mut response = ready!(answering.poll(cx))?;
-                    std::mem::take(fields).merge_into(response.headers_mut());
-                    return Poll::Ready(Ok(response.map(Guarded::new)));
+                    let hold = std::mem::take(pass).into_head(&mut response);
+                    let guarded = |body| Guarded::new(body).settling(hold);
+                    return Poll::Ready(Ok(response.map(guarded)));
                 }
                 Stepping::Refused { response } => {
                     // Nothing follows an answer that was given.

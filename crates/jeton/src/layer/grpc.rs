@@ -9,6 +9,8 @@
 //! [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md
 //! [error details]: https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Response};
@@ -22,6 +24,7 @@ const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
+const INVALID_ARGUMENT: u8 = 3;
 const PERMISSION_DENIED: u8 = 7;
 const RESOURCE_EXHAUSTED: u8 = 8;
 const UNAVAILABLE: u8 = 14;
@@ -40,13 +43,11 @@ pub(super) fn is_grpc(content_type: &[u8]) -> bool {
 pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Response<Bytes> {
     let code = match refusal.grounds() {
         Grounds::Forbidden => PERMISSION_DENIED,
-        Grounds::TooManyRules => UNAVAILABLE,
-        _ => RESOURCE_EXHAUSTED,
+        Grounds::BadCost => INVALID_ARGUMENT,
+        Grounds::TooManyRules | Grounds::NeedsHold | Grounds::NoStore => UNAVAILABLE,
+        Grounds::Denied { .. } | Grounds::Impossible => RESOURCE_EXHAUSTED,
     };
-    let wait = match refusal.grounds() {
-        Grounds::Denied { retry_after } => retry_after,
-        _ => None,
-    };
+    let wait = refusal.retry_after();
     let message = message(refusal);
     let mut response = Response::new(Bytes::new());
     let headers = response.headers_mut();
@@ -55,7 +56,8 @@ pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Resp
     insert_text(headers, MESSAGE, &encode::percent(&message));
     if let Some(wait) = wait {
         let details = encode::retry_info(code, &message, wait);
-        insert_text(headers, DETAILS, &encode::base64(&details));
+        // Binary metadata goes without padding.
+        insert_text(headers, DETAILS, &STANDARD_NO_PAD.encode(&details));
     }
     let pushback = wait.map(|wait| wait.as_millis_ceil().to_string());
     insert_text(headers, PUSHBACK, pushback.as_deref().unwrap_or("-1"));
@@ -75,6 +77,11 @@ fn message(refusal: &Refusal<'_>) -> String {
         Grounds::TooManyRules => {
             "more rules apply to this request than can be decided together".to_owned()
         }
+        Grounds::BadCost => {
+            "the field that tells the cost of this request says no number".to_owned()
+        }
+        Grounds::NeedsHold => "a limit of what is in flight cannot be kept here".to_owned(),
+        Grounds::NoStore => "the limit cannot be decided right now".to_owned(),
         Grounds::Impossible => {
             format!("this request costs more than {limits} {names} can ever hold")
         }

@@ -30,6 +30,7 @@ pin_project! {
         #[pin]
         content: Content<R>,
         hold: Option<Hold>,
+        settling: Option<crate::Hold>,
     }
 }
 
@@ -45,15 +46,25 @@ pin_project! {
 impl<R> Guarded<R> {
     /// The body of the service.
     pub const fn new(body: R) -> Self {
-        let content = Content::Service { body };
-        let hold = None;
-        Self { content, hold }
+        Self::of(Content::Service { body })
     }
 
     pub(super) const fn refusal(text: Bytes) -> Self {
-        let content = Content::Refusal { text };
-        let hold = None;
-        Self { content, hold }
+        Self::of(Content::Refusal { text })
+    }
+
+    const fn of(content: Content<R>) -> Self {
+        Self {
+            content,
+            hold: None,
+            settling: None,
+        }
+    }
+
+    /// The same body, whose end settles what was charged for it.
+    pub(super) fn settling(mut self, settling: Option<crate::Hold>) -> Self {
+        self.settling = settling;
+        self
     }
 
     /// The same body, with `hold` in place of what it held: let go when the body has ended, has
@@ -82,8 +93,15 @@ where
             Contents::Refusal { text } if text.is_empty() => None,
             Contents::Refusal { text } => Some(Ok(Frame::data(std::mem::take(text).into()))),
         };
-        if !matches!(frame, Some(Ok(_))) {
-            *this.hold = None;
+        match &frame {
+            Some(Ok(frame)) => {
+                if let Some(trailers) = frame.trailers_ref()
+                    && let Some(settling) = this.settling.take()
+                {
+                    settling.ended(Some(trailers));
+                }
+            }
+            None | Some(Err(_)) => (*this.hold, *this.settling) = (None, None),
         }
         Poll::Ready(frame)
     }

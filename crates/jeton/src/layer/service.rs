@@ -12,10 +12,9 @@ use tower_service::Service;
 
 use super::audience::Audience;
 use super::charged::Charged;
-use super::decider::{Decider, Ruling};
+use super::decider::{Decider, Pass, Ruling};
 use super::future::RateLimitFuture;
 use super::guarded::Guarded;
-use crate::door::LimitFields;
 
 /// A service behind a limit: see [`RateLimitLayer`](super::RateLimitLayer).
 ///
@@ -63,7 +62,7 @@ impl<S: fmt::Debug> fmt::Debug for RateLimit<S> {
 
 /// What was decided before the service was called.
 enum Ruled {
-    Pass(LimitFields),
+    Pass(Pass),
     Refuse(Response<Bytes>),
 }
 
@@ -85,25 +84,24 @@ where
         let (mut head, body) = request.into_parts();
         if !Charged::first(&mut head.extensions, &self.decider) {
             let request = Request::from_parts(head, body);
-            return RateLimitFuture::passing(self.inner.call(request), LimitFields::default());
+            return RateLimitFuture::passing(self.inner.call(request), Pass::default());
         }
-        let ruled = self.decider.ask(&head, |ruling| match ruling {
-            Ruling::Pass(fields) => Ruled::Pass(fields),
-            Ruling::Refuse(refusal) => Ruled::Refuse(Audience::of(&head).tell(refusal)),
+        let ruled = self.decider.ask(&mut head, |ruling, head| match ruling {
+            Ruling::Pass(pass) => Ruled::Pass(pass),
+            Ruling::Refuse(refusal) => Ruled::Refuse(Audience::of(head).tell(refusal)),
         });
         match ruled {
-            Ok(Ruled::Pass(fields)) => {
+            Ok(Ruled::Pass(pass)) => {
                 let request = Request::from_parts(head, body);
-                RateLimitFuture::passing(self.inner.call(request), fields)
+                RateLimitFuture::passing(self.inner.call(request), pass)
             }
             Ok(Ruled::Refuse(response)) => {
                 drop(self.take_ready());
                 RateLimitFuture::refused(response)
             }
             Err(later) => {
-                let audience = Audience::of(&head);
                 let request = Request::from_parts(head, body);
-                RateLimitFuture::deciding(later, audience, self.take_ready(), request)
+                RateLimitFuture::deciding(later, self.take_ready(), request)
             }
         }
     }

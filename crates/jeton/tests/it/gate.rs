@@ -218,18 +218,11 @@ fn the_virtual_clock_moves_every_decision() {
 
 #[test]
 fn what_is_named_wrongly_is_refused_by_name() {
-    use jeton::{ChargeError, Cost, NamedCharge};
+    use jeton::{ChargeError, NamedCharge};
     let gate = gate(TWO_LAYERS);
     let charge = |rule: &'static str, key: &'static [&'static str]| {
-        gate.charge(
-            Verb::Take,
-            &[NamedCharge {
-                rule,
-                key,
-                cost: Cost::ONE,
-            }],
-        )
-        .unwrap_err()
+        gate.charge(Verb::Take, &[NamedCharge::new(rule, key)])
+            .unwrap_err()
     };
     assert!(matches!(
         charge("usr", &["a"]),
@@ -239,14 +232,7 @@ fn what_is_named_wrongly_is_refused_by_name() {
         charge("user", &["a", "b"]),
         ChargeError::Key { index: 0, .. }
     ));
-    let many = vec![
-        NamedCharge {
-            rule: "user",
-            key: &["a"],
-            cost: Cost::ONE
-        };
-        33
-    ];
+    let many = vec![NamedCharge::new("user", &["a"]); 33];
     let error = gate.charge(Verb::Take, &many).unwrap_err();
     assert_eq!(error, ChargeError::TooMany { charges: 33 });
 }

@@ -49,7 +49,13 @@ fn an_outage_passes_without_invented_numbers() {
         assert!(answered.allowed());
         assert_eq!(answered.decisions().count(), 0);
         let error = StoreErrorKind::Unavailable;
-        assert_eq!(answered.disposition(), Disposition::Degraded { error });
+        assert_eq!(
+            answered.disposition(),
+            Disposition::Degraded {
+                error,
+                denied: false
+            }
+        );
     }
     assert_eq!(gate.tally().event(Event::Degraded), 3);
     let counted: Vec<_> = gate

@@ -32,11 +32,7 @@ pub(crate) fn named(gate: &Gate, verb: Verb, charges: &[(&str, &str, u64)]) -> A
     let charges: Vec<NamedCharge<'_>> = charges
         .iter()
         .zip(&keys)
-        .map(|((rule, _, cost), key)| NamedCharge {
-            rule,
-            key,
-            cost: Cost::new(*cost),
-        })
+        .map(|((rule, _, cost), key)| NamedCharge::new(rule, key).cost(Cost::new(*cost)))
         .collect();
     gate.charge(verb, &charges).unwrap().now().unwrap()
 }

@@ -199,11 +199,7 @@ fn all_rules_of_a_request_are_charged_or_none() {
     let denied = from("192.0.2.2", "x-report: 1");
     assert_eq!(denied.statuses(), [429]);
     assert!(denied.body().contains("reports"), "{}", denied.0);
-    let charge = jeton::NamedCharge {
-        rule: "everyone",
-        key: &["192.0.2.2"],
-        cost: jeton::Cost::ONE,
-    };
+    let charge = jeton::NamedCharge::new("everyone", &["192.0.2.2"]);
     let looked = gate.charge(Verb::Check, &[charge]).unwrap().now().unwrap();
     assert!(
         looked.allowed(),

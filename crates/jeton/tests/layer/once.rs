@@ -31,9 +31,7 @@ fn serve(app: Router) -> Server {
 }
 
 fn remaining(gate: &jeton::Gate, rule: &str) -> u32 {
-    let key = &["127.0.0.1"];
-    let cost = Cost::ONE;
-    let charge = NamedCharge { rule, key, cost };
+    let charge = NamedCharge::new(rule, &["127.0.0.1"]);
     let answered = gate.charge(Verb::Check, &[charge]).unwrap().now().unwrap();
     answered.decisions().next().unwrap().decision.remaining
 }

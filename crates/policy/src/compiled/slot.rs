@@ -100,7 +100,7 @@ impl CompiledRule {
     }
 
     /// What a request costs that says nothing of it.
-    pub(super) fn default_cost(&self) -> Cost {
+    pub fn default_cost(&self) -> Cost {
         match self.rule().cost {
             CostSpec::Fixed(units)
             | CostSpec::Response {

@@ -1,7 +1,7 @@
 //! One answer, printed.
 
-use jeton::policy::DenyReason;
-use jeton::{Answered, Disposition, Mode, RuleDecision, Span};
+use jeton::policy::{Counter, DenyReason};
+use jeton::{Answered, Disposition, RuleDecision, Span};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 /// In which unit spans of time are printed; the names of their members end in it.
@@ -139,15 +139,8 @@ struct Entry<'a>(Unit, RuleDecision<'a>);
 
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(
-            unit,
-            RuleDecision {
-                rule,
-                mode,
-                decision,
-                ..
-            },
-        ) = self;
+        let Self(unit, decided) = self;
+        let RuleDecision { rule, decision, .. } = decided;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("rule", rule.name())?;
         map.serialize_entry("allowed", &decision.fit.passes())?;
@@ -156,7 +149,7 @@ impl Serialize for Entry<'_> {
         map.serialize_entry(unit.reset_after(), &unit.of(decision.reset_after))?;
         let retry_after = decision.fit.retry_after().map(|span| unit.of(span));
         map.serialize_entry(unit.retry_after(), &retry_after)?;
-        map.serialize_entry("mode", mode_word(*mode))?;
+        map.serialize_entry("mode", mode_word(decided))?;
         if decision.approximate {
             map.serialize_entry("approximate", &true)?;
         }
@@ -164,10 +157,10 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// The word of the policy language for a mode.
-const fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Enforce => "enforce",
-        Mode::Shadow => "shadow",
+/// The word of the policy language for what a counter's decision means.
+fn mode_word(decision: &RuleDecision<'_>) -> &'static str {
+    match decision.counter {
+        Counter::Trial => "trial",
+        _ => decision.mode.word(),
     }
 }

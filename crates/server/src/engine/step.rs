@@ -13,7 +13,7 @@ use super::input::InputError;
 /// [`InputError`] if the policy has no such rule or the key does not fit it; nothing was charged.
 pub fn step(gate: &Gate, event: &Event<'_>) -> Result<Deciding, InputError> {
     match &event.subject {
-        Subject::Request(request, cost) => Ok(gate.decide(&**request, event.verb, *cost)),
+        Subject::Request(request, cost) => Ok(gate.decide(&**request, event.verb, Some(*cost))),
         Subject::One(charge) => {
             let charges = std::slice::from_ref(charge);
             charge_all(gate, event, charges)
@@ -35,11 +35,7 @@ fn charge_all(
     let named: SmallVec<[NamedCharge<'_>; 2]> = charges
         .iter()
         .zip(&keys)
-        .map(|(charge, key)| NamedCharge {
-            rule: charge.rule.as_str(),
-            key,
-            cost: charge.cost,
-        })
+        .map(|(charge, key)| NamedCharge::new(charge.rule.as_str(), key).cost(charge.cost))
         .collect();
     gate.charge(event.verb, &named)
 }

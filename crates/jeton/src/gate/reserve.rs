@@ -1,0 +1,286 @@
+//! Reservations: charge an estimate now, say later what it has really cost.
+//!
+//! A reservation is one plan: a hold on every counter, and one on a *ticket*, the record that says
+//! whether it is open or settled, under 128 random bits. Settling is one plan too: the ticket and
+//! all counters, or nothing. A ticket that was settled before, or is not there, does not pass, and
+//! so the counters stay as they are.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use jeton_core::{
+    Act, Answers, Cost, Fit, Kind, Micros, Op, Plan, Quota, Receipt, RuleId, Span, StoreErrorKind,
+    Submitted, When,
+};
+use jeton_policy::{Charge, Facts};
+use smallvec::SmallVec;
+
+use super::asked::{Asked, cost_of};
+use super::deciding::Deciding;
+use super::owned::Owned;
+use super::{Gate, Live, verdicts};
+use crate::answered::{Answered, Disposition, Settlement};
+use crate::meters::Event;
+use crate::named::NamedKeys;
+use crate::opaque::{Handle, HandleId, Reserved};
+use crate::verb::{NamedCharge, Verb};
+
+/// Whose states tickets are. No rule has this number but by a collision of SHA-256 cut to 64 bits,
+/// and no other state is of their kind.
+const TICKETS: RuleId = RuleId::new(u64::from_be_bytes(*b"tickets\x01"));
+
+/// How long a reservation stays open unless its maker says otherwise: 10 minutes.
+pub const DEFAULT_TTL: Span = match Span::from_micros(600_000_000) {
+    Ok(span) => span,
+    Err(_) => Span::SECOND,
+};
+
+/// A handle needs time to come back.
+const LEAST_TTL: Span = Span::SECOND;
+
+/// A ticket has one unit, whatever it is for.
+const NO_RECEIPT: Receipt = Receipt {
+    cost: 0,
+    part: 0,
+    at: Micros::ZERO,
+    mark: Micros::ZERO,
+};
+
+impl Gate {
+    /// Charges every rule that applies to a request, or none, as an estimate: its handle
+    /// ([`Answered::handle`]) settles it within `ttl`, on any node, after any restart that the store
+    /// survives. What nobody settles stays charged; units of `concurrency` go back when their lease
+    /// is over.
+    pub fn reserve(&self, facts: &dyn Facts, cost: Option<Cost>, ttl: Span) -> Deciding {
+        self.ask(facts, true, |live, charges, _, _| {
+            let owned: Vec<Owned> = charges
+                .map(|charge| Owned::of(live, &charge, cost_of(&charge, cost)))
+                .collect();
+            self.reserve_owned(live, owned, ttl)
+        })
+    }
+
+    /// The same for charges that the caller names.
+    ///
+    /// # Errors
+    /// [`ChargeError`](crate::ChargeError) names the charge and what is wrong with it; nothing is done.
+    pub fn reserve_charges(
+        &self,
+        charges: &[NamedCharge<'_>],
+        ttl: Span,
+    ) -> Result<Deciding, crate::ChargeError> {
+        let live = self.0.live.load_full();
+        let now = self.0.clock.now();
+        let keys = NamedKeys::resolve(&live, charges)?;
+        // As a check, but charged: whatever has to be held is held here.
+        let named = keys.judge(&live, Verb::Check, now)?;
+        if let Some(disposition) = named.refused {
+            let answered = verdicts::without_counter(&live, disposition, true, now);
+            return Ok(Deciding::Now(answered));
+        }
+        let owned = named
+            .acts
+            .iter()
+            .map(|(charge, _, cost)| Owned::of(&live, charge, *cost));
+        Ok(self.reserve_owned(&live, owned.collect(), ttl))
+    }
+
+    fn reserve_owned(&self, live: &Arc<Live>, owned: Vec<Owned>, ttl: Span) -> Deciding {
+        let mut id = HandleId::default();
+        if getrandom::fill(&mut id).is_err() {
+            let error = StoreErrorKind::Unavailable;
+            let disposition = Disposition::Degraded {
+                error,
+                denied: true,
+            };
+            let at = self.0.clock.now();
+            let answered = verdicts::without_counter(live, disposition, true, at);
+            return Deciding::Now(answered);
+        }
+        let asked = Asked {
+            live: Arc::clone(live),
+            is_metered: true,
+            at: self.0.clock.now(),
+            seeds: owned.iter().map(|owned| owned.seed).collect(),
+        };
+        let held = |owned: &Owned| Act::Hold { cost: owned.cost };
+        let cost = Cost::ONE;
+        let opened = Act::Hold { cost };
+        let submitted =
+            self.submit_with_ticket(owned.iter().map(|o| o.op(held(o))), &id, ttl, opened);
+        let reserved = move |answers: &Answers| {
+            let mut answered = asked.answered(answers);
+            if answered.allowed() {
+                let handle = handle(id, ttl, &owned, &answered);
+                answered.keep().handle = Some(handle);
+            }
+            answered
+        };
+        match submitted {
+            Some(Ok(answers)) => Deciding::Now(reserved(&answers)),
+            Some(Err(later)) => Deciding::later(async move { reserved(&later.await) }),
+            None => Deciding::Now(without_plan(live, self.0.clock.now())),
+        }
+    }
+
+    /// Says what each charge of a reservation has really cost. Less than the estimate is given back
+    /// as far as it still counts; more is charged now and may go into debt. Done once: whoever says
+    /// it again is answered the same, and nothing changes ([`Answered::settlement`]).
+    pub fn commit(&self, handle: &Handle, actual: Cost) -> Deciding {
+        let settle = |receipt, max_debt| Act::Settle {
+            receipt,
+            actual,
+            max_debt,
+        };
+        self.finish(handle, handle.ttl, Which::All, settle)
+    }
+
+    /// Gives back all that a reservation holds, as far as it still counts.
+    pub fn cancel(&self, handle: &Handle) -> Deciding {
+        self.commit(handle, Cost::ZERO)
+    }
+
+    /// Keeps a reservation open for another `ttl` from now, without one for as long as it was made
+    /// for; and its units of `concurrency` for another lease.
+    pub fn extend(&self, handle: &Handle, ttl: Option<Span>) -> Deciding {
+        let renew = |receipt, _| Act::Renew { receipt };
+        self.finish(handle, ttl.unwrap_or(handle.ttl), Which::Leases, renew)
+    }
+
+    /// One plan over a ticket and what it stands for.
+    fn finish(
+        &self,
+        handle: &Handle,
+        ttl: Span,
+        which: Which,
+        act: impl Fn(Receipt, Cost) -> Act,
+    ) -> Deciding {
+        let live = self.0.live.load_full();
+        let at = self.0.clock.now();
+        let held: SmallVec<[(Owned, Receipt); 2]> = handle
+            .charges
+            .iter()
+            .filter(|reserved| which == Which::All || reserved.kind == Kind::Concurrency)
+            .filter_map(|reserved| Some((self.owner(&live, reserved)?, reserved.receipt)))
+            .collect();
+        let asked = Asked {
+            is_metered: false,
+            at,
+            seeds: held.iter().map(|(owned, _)| owned.seed).collect(),
+            live: Arc::clone(&live),
+        };
+        let acts = held
+            .iter()
+            .map(|(owned, receipt)| owned.op(act(*receipt, owned.max_debt)));
+        let of_ticket = act(NO_RECEIPT, Cost::MAX);
+        let submitted = self.submit_with_ticket(acts, &handle.id, ttl, of_ticket);
+        let charges = held.len();
+        let settled = move |answers: &Answers| {
+            let settlement = settlement(answers, charges);
+            let mut answered = asked.answered(answers);
+            if which == Which::All && settlement == Settlement::Done {
+                note(&answered, answers);
+            }
+            if let Disposition::Decided(_) = answered.disposition {
+                answered.keep().settlement = Some(settlement);
+            }
+            answered
+        };
+        match submitted {
+            Some(Ok(answers)) => Deciding::Now(settled(&answers)),
+            Some(Err(later)) => Deciding::later(async move { settled(&later.await) }),
+            None => Deciding::Now(without_plan(&live, at)),
+        }
+    }
+
+    /// The counter that a reservation has charged, as the policy in force has it; none if it is
+    /// gone, or counts in another way: then nothing is left to settle.
+    fn owner(&self, live: &Live, reserved: &Reserved) -> Option<Owned> {
+        let now = self.0.clock.now();
+        let policy = &live.policy;
+        let (rule, counter) = policy.counter(reserved.counter)?;
+        let plan = reserved.plan.as_deref();
+        let mut found = None;
+        let mut find = |charge: Charge<'_>| {
+            if charge.counter == counter && charge.quota.kind() == reserved.kind {
+                found.get_or_insert(Owned::of(live, &charge, Cost::ZERO));
+            }
+        };
+        policy.name_charge(&live.orders, now, rule, plan, &reserved.key, &mut find);
+        // What was used stands there whatever holds now.
+        policy.own_charges(rule, &reserved.key, &mut find);
+        found
+    }
+
+    /// One plan of `ops` and, behind them, an act on a ticket.
+    fn submit_with_ticket<'a>(
+        &self,
+        ops: impl Iterator<Item = Op<'a>>,
+        id: &HandleId,
+        ttl: Span,
+        act: Act,
+    ) -> Option<Reply> {
+        let ticket = Quota::ticket(ttl.max(LEAST_TTL)).ok()?;
+        let mut all: SmallVec<[Op<'_>; 4]> = SmallVec::new();
+        for op in ops {
+            all.push(op);
+        }
+        all.push(Op::new(TICKETS, id, &ticket, act));
+        let plan = Plan::new(&all).ok()?;
+        let when = When::from(self.0.clock.reading());
+        let mut answers = Answers::new();
+        Some(match self.0.store.submit(&[plan], when, &mut answers) {
+            Submitted::Done => Ok(answers),
+            Submitted::Later(later) => Err(later),
+        })
+    }
+}
+
+/// The answers if they are there, else what will bring them.
+type Reply = Result<Answers, Pin<Box<dyn Future<Output = Answers> + Send>>>;
+
+/// Which charges of a reservation an act is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Leases,
+}
+
+fn handle(id: HandleId, ttl: Span, owned: &[Owned], answered: &Answered) -> Handle {
+    let charged = owned.iter().zip(answered.decisions());
+    let reserved = charged.filter_map(|(owned, decided)| {
+        let receipt = decided.decision.receipt;
+        (receipt.cost > 0).then(|| Reserved {
+            counter: owned.seed.id,
+            kind: owned.seed.quota.kind(),
+            plan: decided.plan.map(Into::into),
+            key: owned.key.clone(),
+            receipt,
+        })
+    });
+    Handle {
+        id,
+        ttl,
+        charges: reserved.collect(),
+    }
+}
+
+/// What the ticket says, whose op stands behind those of the charges.
+fn settlement(answers: &Answers, charges: usize) -> Settlement {
+    let (_, decisions) = answers.plan(0);
+    match decisions.get(charges).map(|decision| decision.fit) {
+        Some(Fit::Repeated { actual }) => Settlement::Repeated { actual },
+        Some(Fit::Settled { .. }) if decisions.iter().all(|d| d.fit.passes()) => Settlement::Done,
+        _ => Settlement::Unknown,
+    }
+}
+
+fn note(answered: &Answered, answers: &Answers) {
+    let (_, decisions) = answers.plan(0);
+    let tally = &answered.live.tally;
+    tally.happened_often(Event::Settled, decisions.len().saturating_sub(1) as u64);
+}
+
+fn without_plan(live: &Arc<Live>, at: Micros) -> Answered {
+    verdicts::without_counter(live, Disposition::TooManyRules, false, at)
+}
