@@ -2,8 +2,8 @@
 
 mod allowed;
 mod charge;
-mod decode;
 mod counters;
+mod decode;
 mod encode;
 mod evaluate;
 mod id;
@@ -11,8 +11,8 @@ mod named;
 mod orders;
 mod policy;
 mod slot;
-mod view;
 mod verdict;
+mod view;
 
 pub use charge::{Charge, Counter, Settle};
 pub(crate) use decode::{KeyText, PartValue, read_key};

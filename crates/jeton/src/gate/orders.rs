@@ -187,12 +187,21 @@ impl Gate {
         let shown = |(index, order): (usize, Order)| {
             let why = idle.iter().find(|(of, _)| *of == index);
             OrderInForce {
-                key: note::key(&order).map(|key| vec![self.0.fingerprints.of(key).to_string()]),
+                key: note::key(&order).map(|key| self.shown_key(&policy, order.rule(), key)),
                 idle: why.map(|(_, why)| why.clone()),
                 order,
             }
         };
         orders.into_iter().enumerate().map(shown).collect()
+    }
+
+    fn shown_key(&self, policy: &Policy, rule: &str, key: &[u8]) -> Vec<String> {
+        let fingerprints = &self.0.fingerprints;
+        match policy.rule(rule) {
+            Some((_, rule)) => rule.shown_key(key, fingerprints),
+            // Whether it was a secret, nobody knows any more.
+            None => vec![fingerprints.of(key).to_string()],
+        }
     }
 
     /// Goes by what the store has now. Called for whoever else may have written there.
