@@ -4,6 +4,7 @@ mod asked;
 mod deciding;
 #[cfg(feature = "settling")]
 mod drive;
+mod explain;
 #[cfg(feature = "settling")]
 mod hold;
 #[cfg(feature = "settling")]
@@ -30,6 +31,7 @@ use crate::verb::{NamedCharge, Verb};
 pub(crate) use asked::Seed;
 use asked::{Asked, cost_of, op};
 pub use deciding::Deciding;
+pub use explain::Explained;
 
 #[cfg(feature = "settling")]
 pub use hold::Hold;
@@ -213,7 +215,21 @@ impl Gate {
             &mut Answers,
         ) -> Deciding,
     ) -> Deciding {
-        let live = self.0.live.load_full();
+        self.ask_under(&self.0.live.load_full(), facts, is_metered, then)
+    }
+
+    fn ask_under(
+        &self,
+        live: &Arc<Live>,
+        facts: &dyn Facts,
+        is_metered: bool,
+        then: impl for<'a> FnOnce(
+            &'a Arc<Live>,
+            &mut dyn Iterator<Item = Charge<'a>>,
+            Reading,
+            &mut Answers,
+        ) -> Deciding,
+    ) -> Deciding {
         let reading = self.0.clock.reading();
         with_scratch(|Scratch { buffers, answers }| {
             let evaluation = live
@@ -221,7 +237,7 @@ impl Gate {
                 .evaluate(facts, &live.orders, reading.at(), buffers);
             let aside = evaluation.shadow_denials();
             if is_metered {
-                live.tally.refused_without_vote(&live, aside);
+                live.tally.refused_without_vote(live, aside);
             }
             let marked = aside.iter().map(|denied| denied.rule);
             let marked: SmallVec<[usize; 2]> = marked
@@ -230,10 +246,10 @@ impl Gate {
             let mut deciding = match verdicts::of(&evaluation) {
                 Some(disposition) => {
                     let at = reading.at();
-                    let answered = verdicts::without_counter(&live, disposition, is_metered, at);
+                    let answered = verdicts::without_counter(live, disposition, is_metered, at);
                     Deciding::Now(answered)
                 }
-                None => then(&live, &mut evaluation.charges(), reading, answers),
+                None => then(live, &mut evaluation.charges(), reading, answers),
             };
             if !marked.is_empty() {
                 deciding = deciding.map(move |answered| answered.keep().marked = marked);
