@@ -3,5 +3,8 @@
 
 mod gate;
 mod limiter;
+mod operators;
 mod outage;
+mod receipts;
+mod reserve;
 mod support;
