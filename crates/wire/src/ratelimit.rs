@@ -114,8 +114,26 @@ impl<'a> PolicyItem<'a> {
         }
     }
 
+    /// So many at one time, however long each takes: no window.
+    ///
+    /// ```
+    /// # use jeton_wire::ratelimit::{PolicyItem, write_policies};
+    /// let mut out = String::new();
+    /// write_policies(&[PolicyItem::concurrent("slots", 10)], &mut out);
+    /// assert_eq!(out, r#""slots";q=10;qu="concurrent-requests""#);
+    /// ```
+    #[must_use]
+    pub const fn concurrent(name: &'a str, limit: u64) -> Self {
+        Self {
+            name,
+            quota: limit,
+            window_s: None,
+            unit: Unit::ConcurrentRequests,
+        }
+    }
+
     /// What a decision left of this policy: never more than the quota; the span in which no more
-    /// than that can be used.
+    /// than that can be used, unless time plays no part.
     ///
     /// For buckets hand in the time to the next unit: the time to a full bucket would push
     /// `Retry-After`, which must not be earlier, out far too long.
@@ -131,7 +149,7 @@ impl<'a> PolicyItem<'a> {
         LimitItem {
             name: self.name,
             remaining: remaining.min(self.quota),
-            effective_window_us: Some(effective_window_us),
+            effective_window_us: self.window_s.map(|_| effective_window_us),
             cost: None,
         }
     }

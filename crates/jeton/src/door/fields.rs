@@ -1,7 +1,7 @@
 //! Decisions as the fields of dialects.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use jeton_core::{Decision, Micros, Quota, Span};
+use jeton_core::{Decision, Micros, Quota};
 use jeton_wire::merge::{Change, merge};
 use jeton_wire::ratelimit::{Dialects, LimitItem, PolicyItem, Report};
 use smallvec::SmallVec;
@@ -156,10 +156,12 @@ pub fn limit_fields(dialects: Dialects, told: &[Told<'_>]) -> LimitFields {
 fn policy<'a>(told: &Told<'a>) -> PolicyItem<'a> {
     let (name, quota) = (told.name, told.quota);
     let limit = u64::from(quota.limit());
-    if let Some(rate) = quota.rate() {
-        PolicyItem::bucket(name, u64::from(rate.units()), rate.per().as_micros(), limit)
-    } else {
-        PolicyItem::window(name, limit, quota.window().map_or(0, Span::as_micros))
+    match (quota.rate(), quota.window()) {
+        (Some(rate), _) => {
+            PolicyItem::bucket(name, u64::from(rate.units()), rate.per().as_micros(), limit)
+        }
+        (None, Some(window)) => PolicyItem::window(name, limit, window.as_micros()),
+        (None, None) => PolicyItem::concurrent(name, limit),
     }
 }
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // tests state what must hold
 
 mod gate;
+#[cfg(feature = "settling")]
+mod hold;
 mod limiter;
 mod operators;
 mod outage;

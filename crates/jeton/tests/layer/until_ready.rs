@@ -9,6 +9,10 @@ use crate::support::{START, clock, limiter, pass};
 
 const MS: Duration = Duration::from_millis(1);
 
+fn span_s(seconds: u64) -> Span {
+    Span::from_micros(seconds * 1_000_000).unwrap()
+}
+
 /// One at once, and another every 50 ms.
 fn every_50_ms() -> (Limiter, Clock) {
     let clock = clock();
@@ -90,6 +94,37 @@ async fn waiters_get_one_unit_each_and_none_twice() {
         (turns, given_up),
         (vec![Duration::ZERO, 50 * MS, 100 * MS], 2)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn f23_no_window_ever_lets_go_of_more_than_its_limit() {
+    let clock = clock();
+    let quota = Quota::fixed_window(3, span_s(10), jeton::Anchor::Epoch).unwrap();
+    let limiter = Limiter::with(quota, &Settings::default(), clock.clone()).unwrap();
+    assert_eq!(
+        START.get() % 10_000_000,
+        0,
+        "callers come as a window opens"
+    );
+    follow(&clock);
+    let begun = Instant::now();
+    let wait = |limiter: Limiter| async move {
+        let ready = limiter.until_ready("a", Duration::from_secs(12)).await;
+        ready.map(|_| begun.elapsed())
+    };
+    let callers: Vec<_> = (0..10)
+        .map(|_| tokio::spawn(wait(limiter.clone())))
+        .collect();
+    let mut turns = Vec::new();
+    let mut refused = 0;
+    for caller in callers {
+        match caller.await.unwrap() {
+            Ok(at) => turns.push(at.as_secs()),
+            Err(_) => refused += 1,
+        }
+    }
+    turns.sort_unstable();
+    assert_eq!((turns, refused), (vec![0, 0, 0, 10, 10, 10], 4));
 }
 
 #[tokio::test(start_paused = true)]
