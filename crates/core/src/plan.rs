@@ -187,11 +187,14 @@ pub fn decide_all(plan: Plan<'_>, cells: &mut impl Cells, now: Micros, out: &mut
         };
         if tally.denied && decision.fit.passes() {
             withhold(op, cells, i, now, decision);
-        } else if tally.denied && op.mode == Mode::Enforce && op.on_deny == OnDeny::Charge {
+            continue;
+        }
+        if edit != Edit::Keep {
+            cells.apply(i, edit);
+        }
+        if tally.denied && op.mode == Mode::Enforce && op.on_deny == OnDeny::Charge {
             drain(op, cells, i, now, decision);
             tally.raise(decision.fit);
-        } else if edit != Edit::Keep {
-            cells.apply(i, edit);
         }
     }
     out.close(tally.verdict(), start);
@@ -247,9 +250,10 @@ fn withhold(op: &Op<'_>, cells: &mut impl Cells, i: usize, now: Micros, decision
 }
 
 /// An op that denies and charges for it: what is left goes, and the wait is the one that holds
-/// after that.
+/// after that. What is held is never just taken, so nothing of it goes.
 fn drain(op: &Op<'_>, cells: &mut impl Cells, i: usize, now: Micros, decision: &mut Decision) {
     let cost = match op.act {
+        _ if op.quota.kind().is_held() => return,
         Act::Take { cost } | Act::Hold { cost } if decision.fit != Fit::Impossible => cost,
         _ => return,
     };

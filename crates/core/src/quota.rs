@@ -173,6 +173,13 @@ impl Kind {
     pub const fn has_tail(self) -> bool {
         matches!(self, Self::Log | Self::Concurrency)
     }
+
+    /// Whether its units belong to whoever opened the state, who comes back for them: they are held,
+    /// never taken, and no estimate can stand for them.
+    #[inline]
+    pub const fn is_held(self) -> bool {
+        matches!(self, Self::Concurrency | Self::Ticket)
+    }
 }
 
 impl Kind {

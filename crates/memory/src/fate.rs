@@ -130,20 +130,13 @@ pub(crate) fn entries_needed(quota: &Quota, act: &Act) -> usize {
 pub(crate) fn opens(quota: &Quota, act: &Act) -> bool {
     match *act {
         Act::Take { cost } => {
-            cost != Cost::ZERO && cost.get() <= quota.limit() && !is_held(quota.kind())
+            cost != Cost::ZERO && cost.get() <= quota.limit() && !quota.kind().is_held()
         }
         Act::Hold { cost } if quota.kind() == Kind::Ticket => cost != Cost::ZERO,
         Act::Hold { cost } => cost != Cost::ZERO && cost.get() <= quota.limit(),
         Act::Settle {
             receipt, actual, ..
-        } => actual.get() > receipt.cost && !is_held(quota.kind()),
+        } => actual.get() > receipt.cost && !quota.kind().is_held(),
         _ => false,
     }
-}
-
-/// Whether states of this kind belong to whoever opened them: they are held, never taken, and there
-/// is no estimate of them.
-#[inline]
-pub(crate) const fn is_held(kind: Kind) -> bool {
-    matches!(kind, Kind::Concurrency | Kind::Ticket)
 }

@@ -4,7 +4,7 @@
 use jeton_core::{Act, Cost, Edit, Fit, Kind, Micros, OnDeny, Op, Quota, RuleId, View};
 
 use crate::budget::Budget;
-use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, is_held, opens};
+use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, opens};
 use crate::overflow::{inherit, shared_quota};
 use crate::region::{Region, SEARCH, Spot};
 use crate::{Journal, Overflow, Place, Table};
@@ -188,7 +188,7 @@ impl Table {
             return Fate::Dropped;
         }
         region.overflowed += u64::from(!op.act.is_look());
-        if is_held(op.quota.kind()) {
+        if op.quota.kind().is_held() {
             return Fate::Denied(UNKNOWN_WAIT);
         }
         if self.overflow == Overflow::Allow {
@@ -273,7 +273,7 @@ impl Table {
             _ => region.overflowed += 1,
         }
         match self.overflow {
-            _ if is_held(op.quota.kind()) => Fate::Denied(UNKNOWN_WAIT),
+            _ if op.quota.kind().is_held() => Fate::Denied(UNKNOWN_WAIT),
             Overflow::Deny => Fate::Denied(UNKNOWN_WAIT),
             Overflow::Allow => Fate::Uncounted,
             Overflow::Share => self.share(region, op, now),

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use jeton_core::{
-    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, Rate, Receipt, RuleId,
-    Span, Store, Submitted, Verdict, When,
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Plan, Quota, Rate,
+    Receipt, RuleId, Span, Store, Submitted, Verdict, When,
 };
 
 use super::{Make, StoreConfig};
@@ -64,13 +64,7 @@ impl Desk {
 
     pub(super) fn submit(&self, plans: &[Plan<'_>]) -> Answers {
         let mut out = Answers::new();
-        let now = Micros::new(self.now_us);
-        let when = if self.is_steady {
-            When::NotBefore(now)
-        } else {
-            When::At(now)
-        };
-        match self.store.submit(plans, when, &mut out) {
+        match self.store.submit(plans, self.when(), &mut out) {
             Submitted::Done => out,
             Submitted::Later(answers) => wait_for(answers),
         }
@@ -96,6 +90,14 @@ impl Desk {
         self.act(key, take(units))
     }
 
+    pub(super) fn hold(&self, key: &Key<'_>, units: u64) -> Decision {
+        self.act(key, hold(units))
+    }
+
+    pub(super) fn renew(&self, key: &Key<'_>, receipt: Receipt) -> Decision {
+        self.act(key, Act::Renew { receipt })
+    }
+
     pub(super) fn peek(&self, key: &Key<'_>) -> Decision {
         self.act(key, Act::Peek { cost: Cost::ZERO })
     }
@@ -105,14 +107,37 @@ impl Desk {
     }
 
     pub(super) fn settle(&self, key: &Key<'_>, receipt: Receipt, actual: u64) -> Decision {
-        self.act(
-            key,
-            Act::Settle {
-                receipt,
-                actual: Cost::new(actual),
-                max_debt: Cost::MAX,
-            },
-        )
+        self.act(key, settle(receipt, actual))
+    }
+
+    fn when(&self) -> When {
+        let now = Micros::new(self.now_us);
+        if self.is_steady {
+            When::NotBefore(now)
+        } else {
+            When::At(now)
+        }
+    }
+
+    /// Sets a note; whether there was one of that name.
+    pub(super) fn put(&self, name: &[u8], value: &[u8], until_us: Option<u64>) -> bool {
+        let note = Note {
+            name: name.into(),
+            value: value.into(),
+            until: until_us.map(Micros::stored),
+        };
+        let edit = NoteEdit::Put(note);
+        wait_for(self.store.note(edit, self.when())).expect("the store answers")
+    }
+
+    /// Removes a note; whether there was one of that name.
+    pub(super) fn remove(&self, name: &[u8]) -> bool {
+        let edit = NoteEdit::Remove { name: name.into() };
+        wait_for(self.store.note(edit, self.when())).expect("the store answers")
+    }
+
+    pub(super) fn notes(&self) -> Vec<Note> {
+        wait_for(self.store.notes(self.when())).expect("the store answers")
     }
 }
 
@@ -144,6 +169,21 @@ pub(super) fn take(units: u64) -> Act {
     }
 }
 
+pub(super) fn hold(units: u64) -> Act {
+    Act::Hold {
+        cost: Cost::new(units),
+    }
+}
+
+/// A settle that may leave as much debt as there can be.
+pub(super) fn settle(receipt: Receipt, actual: u64) -> Act {
+    Act::Settle {
+        receipt,
+        actual: Cost::new(actual),
+        max_debt: Cost::MAX,
+    }
+}
+
 pub(super) fn denied(decision: &Decision) -> bool {
     matches!(decision.fit, Fit::Denied { .. })
 }
@@ -169,6 +209,16 @@ pub(super) fn kinds(limit: u64, window_us: u64) -> [Quota; 5] {
         Quota::sliding_log(limit, window),
     ]
     .map(|quota| quota.expect("a quota in the domain"))
+}
+
+/// What is held at once, for leases of this length.
+pub(super) fn concurrency(limit: u64, lease_us: u64) -> Quota {
+    Quota::concurrency(limit, span(lease_us)).expect("a quota in the domain")
+}
+
+/// The record of a reservation.
+pub(super) fn ticket(ttl_us: u64) -> Quota {
+    Quota::ticket(span(ttl_us)).expect("a quota in the domain")
 }
 
 /// Waits for a store's answer on this thread.

@@ -7,9 +7,13 @@
 mod atomic;
 mod denials;
 mod desk;
+mod holders;
 mod identity;
 mod models;
+mod notes;
+mod plans;
 mod quotas;
+mod reservations;
 mod space;
 mod threads;
 mod time;
@@ -22,9 +26,13 @@ use jeton_core::Store;
 
 pub use atomic::*;
 pub use denials::*;
+pub use holders::*;
 pub use identity::*;
 pub use models::*;
+pub use notes::*;
+pub use plans::*;
 pub use quotas::*;
+pub use reservations::*;
 pub use space::*;
 pub use threads::*;
 pub use time::*;
@@ -84,6 +92,9 @@ laws![
     a_plan_of_many_charges_is_one_step,
     threads_admit_exactly_the_limit,
     threads_on_random_pairs_charge_what_they_admit,
+    threads_hold_at_most_the_limit,
+    threads_settle_a_reservation_once,
+    threads_lose_no_note,
     f42_the_rule_is_part_of_the_key,
     kinds_of_state_never_meet,
     keys_are_bytes_of_any_content,
@@ -95,6 +106,21 @@ laws![
     a_refund_without_a_receipt_lowers_the_present_state,
     a_settle_gives_back_its_own_and_nothing_late,
     an_excess_goes_into_debt_up_to_one_limit,
+    an_excess_goes_no_further_into_debt_than_it_may,
+    holders_share_one_limit,
+    a_holder_gives_back_its_own_units,
+    units_come_back_when_a_lease_is_over,
+    a_lease_outlasts_a_clock_that_steps_back,
+    holders_stay_under_another_quota,
+    a_reservation_is_settled_once,
+    f25_a_cancelled_reservation_leaves_no_trace,
+    a_ticket_is_given_once,
+    an_unsettled_reservation_stays_charged,
+    a_reservation_lives_as_long_as_it_is_renewed,
+    a_reservation_outlasts_a_clock_that_steps_back,
+    a_note_is_set_replaced_and_removed,
+    notes_are_listed_by_name,
+    a_note_is_over_at_its_end,
     owed_units_stay_owed_under_another_quota,
     f49_a_raise_never_turns_an_allow_into_a_deny,
     a_state_vanishes_after_its_time,
@@ -107,6 +133,8 @@ laws![
     looks_and_denials_take_no_space,
     nothing_is_immortal,
     the_store_equals_the_models,
+    random_plans_equal_the_models,
+    threads_of_random_plans_equal_the_models,
 ];
 
 /// Puts a store through all laws, one after the other.

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use jeton_core::Quota;
+use jeton_core::{Fit, Quota};
 
-use super::desk::{DAY, Desk, Key, START, kinds};
+use super::desk::{DAY, Desk, Key, START, concurrency, kinds, ticket};
+use super::reservations::{Reservation, moot};
 use super::{Make, full_size};
 use crate::random::Random;
 
-const THREADS: u64 = 8;
+pub(super) const THREADS: u64 = 8;
 
 fn takes_per_thread() -> u64 {
     if full_size() { 100_000 } else { 2000 }
@@ -76,7 +77,101 @@ pub fn threads_on_random_pairs_charge_what_they_admit(make: Make<'_>) {
     assert!(filled > 0, "no key was ever full: nothing was denied");
 }
 
-fn on_threads<T: Send>(work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+/// Eight threads hold and give back: never is more in flight than the limit, and in the end nothing
+/// is.
+pub fn threads_hold_at_most_the_limit(make: Make<'_>) {
+    const LIMIT: u64 = 7;
+    let desk = Desk::new(make);
+    let quota = concurrency(LIMIT, DAY);
+    let clock_us = AtomicU64::new(START);
+    let keys = [b"a", b"b", b"c"].map(|name| Key::new(1, name, &quota));
+    let in_flight = [const { AtomicU64::new(0) }; 3];
+    let refused: u64 = on_threads(|thread| {
+        let mut random = Random::new(thread);
+        let mut refused = 0;
+        for _ in 0..takes_per_thread() {
+            let (at, units) = (random.index(keys.len()), random.between(1, 3));
+            let now = desk.at(clock_us.fetch_add(random.below(2), Ordering::Relaxed));
+            let held = now.hold(&keys[at], units);
+            if !held.fit.passes() {
+                refused += 1;
+                continue;
+            }
+            let others = in_flight[at].fetch_add(units, Ordering::SeqCst);
+            assert!(others + units <= LIMIT, "{others} and {units}");
+            thread::yield_now();
+            if random.once_in(2) {
+                assert!(now.renew(&keys[at], held.receipt).fit.passes());
+            }
+            in_flight[at].fetch_sub(units, Ordering::SeqCst);
+            let given = now.settle(&keys[at], held.receipt, 0);
+            assert_eq!(given.fit, Fit::Settled { actual: 0 });
+        }
+        refused
+    })
+    .into_iter()
+    .sum();
+    assert!(refused > 0, "nobody ever met another");
+    let end = desk.at(clock_us.into_inner());
+    assert!(
+        keys.iter()
+            .all(|key| u64::from(end.remaining(key)) == LIMIT)
+    );
+}
+
+/// Eight threads settle the same reservations, each at another cost: one of them does, all others
+/// are told at what, and what the rule was given back is what that one gave.
+pub fn threads_settle_a_reservation_once(make: Make<'_>) {
+    const UNITS: u64 = 10;
+    let count = takes_per_thread() / 8;
+    let record = ticket(DAY);
+    let ids: Vec<[u8; 8]> = (0..count).map(u64::to_be_bytes).collect();
+    let mut quotas = kinds(count * UNITS, 30 * DAY).to_vec();
+    quotas.push(concurrency(count * UNITS, DAY));
+    for quota in &quotas {
+        let desk = Desk::new(make);
+        let key = Key::new(1, b"key", quota);
+        let bookings: Vec<Reservation<'_>> = ids
+            .iter()
+            .map(|id| Reservation::new(key, id, &record))
+            .collect();
+        let reserve = |booking: &Reservation<'_>| {
+            let (verdict, decisions) = booking.reserve(&desk, UNITS);
+            assert!(verdict.allowed, "{quota:?}");
+            decisions[0].receipt
+        };
+        let receipts: Vec<_> = bookings.iter().map(reserve).collect();
+        assert_eq!(desk.remaining(&key), 0);
+        let said = on_threads(|thread| {
+            let mut random = Random::new(thread);
+            let mut commit = |number: usize| {
+                let actual = random.below(UNITS + 1);
+                let (verdict, decisions) = bookings[number].commit(&desk, receipts[number], actual);
+                match decisions[1].fit {
+                    Fit::Settled { actual: told } if verdict.allowed => {
+                        assert_eq!(u64::from(told), actual);
+                        (told, 1)
+                    }
+                    Fit::Repeated { actual } if moot(&verdict) => (actual, 0),
+                    other => panic!("{other:?} in {verdict:?}"),
+                }
+            };
+            (0..bookings.len()).map(&mut commit).collect::<Vec<_>>()
+        });
+        let mut charged = 0;
+        for number in 0..bookings.len() {
+            let winners: u32 = said.iter().map(|thread| thread[number].1).sum();
+            assert_eq!(winners, 1, "{quota:?}");
+            let actual = said[0][number].0;
+            assert!(said.iter().all(|thread| thread[number].0 == actual));
+            charged += actual;
+        }
+        let used = quota.limit() - desk.remaining(&key);
+        assert_eq!(used, charged, "{quota:?}");
+    }
+}
+
+pub(super) fn on_threads<T: Send>(work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)

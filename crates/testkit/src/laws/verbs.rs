@@ -149,3 +149,34 @@ pub fn an_excess_goes_into_debt_up_to_one_limit(make: Make<'_>) {
         desk.act(&key, Act::Reset);
     }
 }
+
+/// An excess may be allowed less debt than that, or none: it fills what is left, and what may not be
+/// owed is not charged. Debt that is there already counts.
+pub fn an_excess_goes_no_further_into_debt_than_it_may(make: Make<'_>) {
+    let desk = Desk::new(make);
+    for quota in &kinds(10, DAY) {
+        let key = Key::new(1, b"key", quota);
+        let settle = |receipt, actual, max_debt| {
+            let act = Act::Settle {
+                receipt,
+                actual: Cost::new(actual),
+                max_debt: Cost::new(max_debt),
+            };
+            desk.act(&key, act).fit
+        };
+        let receipt = desk.hold(&key, 4).receipt;
+        assert_eq!(settle(receipt, 50, 0), Fit::Settled { actual: 10 });
+        assert_eq!(desk.take(&key, 0).fit, Fit::Allowed, "{quota:?}: no debt");
+        assert!(denied(&desk.take(&key, 1)));
+        for (max_debt, charged) in [(3, 13), (3, 10), (7, 14), (50, 13), (50, 10)] {
+            // As if ten had been held: what is more is debt.
+            let ten = jeton_core::Receipt {
+                cost: 10,
+                ..receipt
+            };
+            let fit = settle(ten, 1000, max_debt);
+            assert_eq!(fit, Fit::Settled { actual: charged }, "{quota:?}");
+        }
+        desk.act(&key, Act::Reset);
+    }
+}

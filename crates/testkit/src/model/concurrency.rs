@@ -87,6 +87,10 @@ impl Concurrency {
                 None => Verdict::Unknown,
             },
             Act::Give { .. } => Verdict::Done,
+            Act::Notice => {
+                written = went_back;
+                Verdict::Done
+            }
             Act::Reset => {
                 holders.clear();
                 written = true;

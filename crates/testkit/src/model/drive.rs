@@ -108,6 +108,10 @@ pub(super) fn act<L: Law>(law: &L, slot: &mut Option<L::State>, act: &Act, now: 
                 actual: settle(law, slot, &receipt, actual, most_debt, now),
             }
         }
+        Act::Notice => {
+            write_clock_law(law, slot, now);
+            Verdict::Done
+        }
         Act::Renew { receipt } => Verdict::Settled {
             actual: receipt.cost,
         },

@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod concurrency;
 mod drive;
 pub mod fixed_window;
+pub mod plan;
 pub mod sliding_counter;
 pub mod sliding_log;
 pub mod ticket;
@@ -145,6 +146,8 @@ pub enum Act {
     },
     /// Forgets the key.
     Reset,
+    /// What stays of an act that its plan does not carry out: a clock that went back is noticed.
+    Notice,
 }
 
 /// What an allowed take or hold returns: enough to give back exactly its own units.
@@ -197,7 +200,7 @@ pub enum Verdict {
     },
     /// There is no such ticket or holder.
     Unknown,
-    /// A refund or a reset was done.
+    /// A refund, a reset or a notice was done.
     Done,
 }
 

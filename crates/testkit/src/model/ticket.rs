@@ -35,7 +35,7 @@ pub(super) fn act(ttl_us: u64, slot: &mut Option<State>, act: &Act, now: u64) ->
         (Act::Take { .. } | Act::Hold { .. }, Some(ticket)) => Verdict::Denied {
             retry_us: ticket.over_us - now,
         },
-        (Act::Give { .. }, _) => Verdict::Done,
+        (Act::Give { .. } | Act::Notice, _) => Verdict::Done,
         (Act::Reset, _) => {
             *slot = None;
             Verdict::Done

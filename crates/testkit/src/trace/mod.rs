@@ -13,8 +13,6 @@ pub use quotas::{Family, admissible};
 pub use subject::{Memory, Subject, Told};
 pub use traffic::Traffic;
 
-use std::collections::HashMap;
-
 use crate::model::{Act, ModelQuota, Receipt};
 
 /// What is asked in one event; settles name the event whose charge they settle.
@@ -67,9 +65,9 @@ impl Ask {
         }
     }
 
-    /// The act, with the receipt that the event it is about was given; `None` if it was given none.
-    pub(crate) fn act(&self, receipts: &HashMap<usize, Receipt>) -> Option<Act> {
-        Some(match *self {
+    /// The act, with the receipt that the event it is about was given.
+    pub(crate) fn act(&self, receipt_of: impl Fn(usize) -> Receipt) -> Act {
+        match *self {
             Self::Take { cost } => Act::Take { cost },
             Self::Peek { cost } => Act::Peek { cost },
             Self::Hold { cost } => Act::Hold { cost },
@@ -79,15 +77,15 @@ impl Ask {
                 actual,
                 max_debt,
             } => Act::Settle {
-                receipt: *receipts.get(&of)?,
+                receipt: receipt_of(of),
                 actual,
                 max_debt,
             },
             Self::Renew { of } => Act::Renew {
-                receipt: *receipts.get(&of)?,
+                receipt: receipt_of(of),
             },
             Self::Reset => Act::Reset,
-        })
+        }
     }
 }
 

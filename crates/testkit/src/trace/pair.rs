@@ -24,8 +24,8 @@ struct World {
 }
 
 impl World {
-    fn act(&mut self, event: &Event) -> Option<Answer> {
-        let act = event.ask.act(&self.receipts)?;
+    fn act(&mut self, event: &Event) -> Answer {
+        let act = event.ask.act(|of| self.receipts[&of]);
         let before = self.model.clone();
         let answer = self.model.act(&event.quota, &act, event.now_us);
         let charged = answer.receipt.is_some_and(|receipt| receipt.cost > 0);
@@ -41,7 +41,7 @@ impl World {
         if let Some(receipt) = answer.receipt {
             self.receipts.insert(event.number, receipt);
         }
-        Some(answer)
+        answer
     }
 
     /// A state may be forgotten from the instant on from which the quota it was last written under
@@ -122,10 +122,13 @@ impl<S: Subject> Pair<S> {
         let too_early = self.remember(event);
         let mut said: Vec<(World, Answer)> = std::mem::take(&mut self.worlds)
             .into_iter()
-            .filter_map(|mut world| world.act(event).map(|answer| (world, answer)))
+            .map(|mut world| {
+                let answer = world.act(event);
+                (world, answer)
+            })
             .collect();
         let first = said.first().map(|(_, answer)| *answer);
-        let first = first.expect("every world knows the receipts of all others");
+        let first = first.expect("there is always a world");
         if too_early {
             return Step::Differs(first, None);
         }

@@ -1,12 +1,15 @@
 //! Stores with one fault each, of the kinds that have been met in the field.
 
 use std::collections::{HashMap, HashSet};
+use std::future::ready;
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 
 use jeton_core::{
-    Act, Answers, Cost, Decision, Fit, Micros, Mode, Note, NoteEdit, OnDeny, Op, Pending, Plan,
-    Quota, Receipt, RuleId, Span, Store, Submitted, Verdict, When,
+    Act, Answers, Cost, Decision, Fit, Kind, Micros, Mode, Note, NoteEdit, OnDeny, Op, Pending,
+    Plan, Quota, Receipt, RuleId, Span, Store, StoreError, Submitted, Verdict, When,
 };
 use jeton_testkit::plain::PlainStore;
 
@@ -36,6 +39,34 @@ pub(crate) enum Fault {
     /// A settle is a refund of the present state.
     SettleIsRefund,
     NoDebt,
+    /// However little debt there may be, a limit of it is made.
+    FullDebt,
+    /// A holder is only looked for, and stays.
+    HoldersStay,
+    /// A settle lowers whoever came last.
+    LastHolder,
+    /// Leases last for ever.
+    NoLease,
+    /// What is renewed ends all the same.
+    NoRenewal,
+    /// A ticket does not remember that it was settled.
+    SettledAgain,
+    /// A ticket that is not there is settled all the same.
+    AnyTicket,
+    /// A ticket can be opened twice.
+    TicketTwice,
+    /// Holders are let in by a look.
+    LookThenHold,
+    /// A note is not replaced.
+    FirstNote,
+    /// Notes are listed the other way round.
+    NotesBackwards,
+    /// Only the first bytes of a note's name count.
+    ShortNotes,
+    /// Notes have no end.
+    EternalNotes,
+    /// Notes are read, changed and written back.
+    NotesRace,
     /// Another limit is another counter.
     LimitInKey,
     /// A changed limit starts with nothing left.
@@ -50,6 +81,14 @@ pub(crate) enum Fault {
     NothingExpires,
 }
 
+/// The answer of a store that does not wait.
+fn now_or_never<T>(pending: Pending<T>) -> Result<T, StoreError> {
+    match pin!(pending).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => unreachable!("a plain store never waits"),
+    }
+}
+
 /// A plain store with a fault.
 pub(crate) struct Faulty {
     inner: PlainStore,
@@ -58,6 +97,8 @@ pub(crate) struct Faulty {
     latest_us: AtomicU64,
     places: Mutex<HashSet<(RuleId, Vec<u8>)>>,
     limits: Mutex<HashMap<Vec<u8>, u32>>,
+    last_holder: Mutex<Option<Receipt>>,
+    notes: Mutex<Vec<Note>>,
 }
 
 impl Faulty {
@@ -69,7 +110,24 @@ impl Faulty {
             latest_us: AtomicU64::new(0),
             places: Mutex::default(),
             limits: Mutex::default(),
+            last_holder: Mutex::default(),
+            notes: Mutex::default(),
         }
+    }
+
+    fn change_and_write_back(&self, edit: NoteEdit) -> Pending<bool> {
+        let mut notes = self.notes.lock().unwrap().clone();
+        std::thread::yield_now();
+        let (NoteEdit::Put(Note { name, .. }) | NoteEdit::Remove { name }) = &edit;
+        let before = notes.len();
+        notes.retain(|note| note.name != *name);
+        let was = notes.len() < before;
+        if let NoteEdit::Put(note) = edit {
+            notes.push(note);
+        }
+        notes.sort();
+        *self.notes.lock().unwrap() = notes;
+        Box::pin(ready(Ok(was)))
     }
 
     fn clock(&self, now: Micros) -> Micros {
@@ -98,6 +156,9 @@ impl Faulty {
             Fault::OneKind => {
                 let window = op.quota.window().unwrap_or(Span::SECOND);
                 Quota::sliding_log(op.quota.limit().into(), window).unwrap()
+            }
+            Fault::NoLease if op.quota.kind() == Kind::Concurrency => {
+                Quota::concurrency(op.quota.limit().into(), Span::LONGEST).unwrap()
             }
             _ => *op.quota,
         }
@@ -137,7 +198,42 @@ impl Faulty {
             (Fault::ChangeFills, Act::Take { .. }) if self.limit_changed(op) => {
                 Act::Take { cost: Cost::MAX }
             }
-            (_, act) => act,
+            (
+                Fault::FullDebt,
+                Act::Settle {
+                    receipt, actual, ..
+                },
+            ) => Act::Settle {
+                receipt,
+                actual,
+                max_debt: Cost::MAX,
+            },
+            (fault, act) => self.act_on_what_is_held(fault, op, act),
+        }
+    }
+
+    fn act_on_what_is_held(&self, fault: Fault, op: &Op<'_>, act: Act) -> Act {
+        let nothing = Act::Give { units: Cost::ZERO };
+        match (fault, op.quota.kind(), act) {
+            (Fault::HoldersStay, Kind::Concurrency, Act::Settle { .. })
+            | (Fault::NoRenewal, _, Act::Renew { .. })
+            | (Fault::AnyTicket, Kind::Ticket, Act::Settle { .. } | Act::Renew { .. }) => nothing,
+            (Fault::SettledAgain, Kind::Ticket, Act::Settle { .. }) => {
+                Act::Peek { cost: Cost::ONE }
+            }
+            (Fault::TicketTwice, Kind::Ticket, Act::Hold { .. }) => Act::Reset,
+            (
+                Fault::LastHolder,
+                Kind::Concurrency,
+                Act::Settle {
+                    receipt, actual, ..
+                },
+            ) => Act::Settle {
+                receipt: self.last_holder.lock().unwrap().unwrap_or(receipt),
+                actual,
+                max_debt: Cost::MAX,
+            },
+            (_, _, act) => act,
         }
     }
 
@@ -171,6 +267,7 @@ impl Faulty {
                 (verdict, answers.into_iter().flat_map(|one| one.1).collect())
             }
             Fault::CheckThenCharge => self.check_then_charge(ops, now),
+            Fault::LookThenHold => self.look_then_hold(ops, now),
             Fault::DenialsCharge => {
                 let answer = self.ask(ops, now);
                 if matches!(answer.1[0].fit, Fit::Denied { .. }) && answer.1[0].remaining > 0 {
@@ -224,6 +321,35 @@ impl Faulty {
         answer
     }
 
+    fn look_then_hold(&self, ops: &[Op<'_>], now: Micros) -> (Verdict, Vec<Decision>) {
+        let (Act::Hold { cost }, Kind::Concurrency) = (ops[0].act, ops[0].quota.kind()) else {
+            return self.ask(ops, now);
+        };
+        let look = self.ask(
+            &[Op {
+                act: Act::Peek { cost },
+                ..ops[0]
+            }],
+            now,
+        );
+        std::thread::yield_now();
+        if !look.0.allowed {
+            return look;
+        }
+        let lease = ops[0].quota.lease().unwrap();
+        let wide = Quota::concurrency(1_000, lease).unwrap();
+        let mut held = self.ask(
+            &[Op {
+                quota: &wide,
+                ..ops[0]
+            }],
+            now,
+        );
+        held.1[0].remaining = look.1[0].remaining - cost.get();
+        held.1[0].limit = ops[0].quota.limit();
+        held
+    }
+
     /// Whether an op would take up room that is not there.
     fn is_full(&self, op: &Op<'_>) -> bool {
         let forgets = !matches!(self.fault, Fault::NothingExpires | Fault::LooksWrite);
@@ -239,11 +365,42 @@ impl Faulty {
 
 impl Store for Faulty {
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
-        self.inner.note(edit, when)
+        let short = |name: Box<[u8]>| match self.fault {
+            Fault::ShortNotes => name[..name.len().min(2)].into(),
+            _ => name,
+        };
+        let edit = match edit {
+            NoteEdit::Put(note) => NoteEdit::Put(Note {
+                name: short(note.name),
+                until: note.until.filter(|_| self.fault != Fault::EternalNotes),
+                ..note
+            }),
+            NoteEdit::Remove { name } => NoteEdit::Remove { name: short(name) },
+        };
+        if self.fault == Fault::NotesRace {
+            return self.change_and_write_back(edit);
+        }
+        let set = now_or_never(self.inner.notes(when)).unwrap();
+        match &edit {
+            NoteEdit::Put(note)
+                if self.fault == Fault::FirstNote
+                    && set.iter().any(|one| one.name == note.name) =>
+            {
+                Box::pin(ready(Ok(true)))
+            }
+            _ => self.inner.note(edit, when),
+        }
     }
 
     fn notes(&self, when: When) -> Pending<Vec<Note>> {
-        self.inner.notes(when)
+        if self.fault == Fault::NotesRace {
+            return Box::pin(ready(Ok(self.notes.lock().unwrap().clone())));
+        }
+        let mut notes = now_or_never(self.inner.notes(when)).unwrap();
+        if self.fault == Fault::NotesBackwards {
+            notes.reverse();
+        }
+        Box::pin(ready(Ok(notes)))
     }
 
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
@@ -290,6 +447,9 @@ impl Store for Faulty {
             let (verdict, mut decisions) = self.decide(&ops, now);
             stopped |= self.fault == Fault::BatchStops && !verdict.allowed;
             for (op, decision) in plan.ops().iter().zip(&mut decisions) {
+                if op.quota.kind() == Kind::Concurrency && decision.receipt.cost > 0 {
+                    *self.last_holder.lock().unwrap() = Some(decision.receipt);
+                }
                 decision.approximate |= self.is_full(op);
             }
             out.push(verdict, &decisions);

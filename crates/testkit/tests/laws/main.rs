@@ -29,6 +29,9 @@ const CAUGHT_BY: &[(Fault, &[&str])] = &[
             "an_impossible_charge_stops_the_whole_plan",
             "a_plan_of_many_charges_is_one_step",
             "threads_on_random_pairs_charge_what_they_admit",
+            "a_reservation_is_settled_once",
+            "threads_settle_a_reservation_once",
+            "random_plans_equal_the_models",
         ],
     ),
     (Fault::BatchStops, &["plans_in_one_batch_are_independent"]),
@@ -39,9 +42,15 @@ const CAUGHT_BY: &[(Fault, &[&str])] = &[
     (Fault::DenialsCharge, &["f18_f48_a_denial_writes_nothing"]),
     (
         Fault::NoOnDeny,
-        &["a_denial_that_charges_takes_what_is_left"],
+        &[
+            "a_denial_that_charges_takes_what_is_left",
+            "random_plans_equal_the_models",
+        ],
     ),
-    (Fault::NoShadow, &["a_shadow_rule_has_no_vote"]),
+    (
+        Fault::NoShadow,
+        &["a_shadow_rule_has_no_vote", "random_plans_equal_the_models"],
+    ),
     (
         Fault::LooksWrite,
         &[
@@ -59,6 +68,70 @@ const CAUGHT_BY: &[(Fault, &[&str])] = &[
         &["a_settle_gives_back_its_own_and_nothing_late"],
     ),
     (Fault::NoDebt, &["an_excess_goes_into_debt_up_to_one_limit"]),
+    (
+        Fault::FullDebt,
+        &[
+            "an_excess_goes_no_further_into_debt_than_it_may",
+            "random_plans_equal_the_models",
+            "threads_of_random_plans_equal_the_models",
+        ],
+    ),
+    (
+        Fault::HoldersStay,
+        &[
+            "holders_share_one_limit",
+            "holders_stay_under_another_quota",
+            "threads_hold_at_most_the_limit",
+            "f25_a_cancelled_reservation_leaves_no_trace",
+        ],
+    ),
+    (
+        Fault::LastHolder,
+        &[
+            "a_holder_gives_back_its_own_units",
+            "holders_stay_under_another_quota",
+        ],
+    ),
+    (
+        Fault::NoLease,
+        &[
+            "units_come_back_when_a_lease_is_over",
+            "a_lease_outlasts_a_clock_that_steps_back",
+            "the_store_equals_the_models",
+        ],
+    ),
+    (
+        Fault::NoRenewal,
+        &[
+            "units_come_back_when_a_lease_is_over",
+            "a_reservation_lives_as_long_as_it_is_renewed",
+        ],
+    ),
+    (
+        Fault::SettledAgain,
+        &[
+            "a_reservation_is_settled_once",
+            "a_reservation_outlasts_a_clock_that_steps_back",
+            "threads_settle_a_reservation_once",
+        ],
+    ),
+    (
+        Fault::AnyTicket,
+        &[
+            "f25_a_cancelled_reservation_leaves_no_trace",
+            "an_unsettled_reservation_stays_charged",
+        ],
+    ),
+    (Fault::TicketTwice, &["a_ticket_is_given_once"]),
+    (Fault::LookThenHold, &["threads_hold_at_most_the_limit"]),
+    (Fault::FirstNote, &["a_note_is_set_replaced_and_removed"]),
+    (Fault::NotesBackwards, &["notes_are_listed_by_name"]),
+    (
+        Fault::ShortNotes,
+        &["notes_are_listed_by_name", "threads_lose_no_note"],
+    ),
+    (Fault::EternalNotes, &["a_note_is_over_at_its_end"]),
+    (Fault::NotesRace, &["threads_lose_no_note"]),
     (
         Fault::LimitInKey,
         &["owed_units_stay_owed_under_another_quota"],
