@@ -131,12 +131,13 @@ impl Alternative {
                 "limit" => change.limit = Some(units(name, value)?),
                 "window" => change.window = Some(parse_duration(value)?),
                 "rate" => change.rate = Some(parse_rate(value)?),
+                "lease" => change.lease = Some(parse_duration(value)?),
                 _ => change.burst = Some(units(name, value)?),
             }
         }
         changed(base, &change)
             .map(Allowance::Quota)
-            .map_err(|(_, fault)| fault)
+            .map_err(|unfit| unfit.fault())
     }
 }
 

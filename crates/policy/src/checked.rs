@@ -5,14 +5,18 @@ mod across;
 mod addresses;
 mod allowance;
 mod answer;
+mod api;
 mod change;
+mod failure;
 mod listen;
 mod matches;
+mod plans;
 mod rule;
 mod sections;
+mod settling;
 mod warnings;
 
-pub(crate) use allowance::{LIMITS, algorithm_words, refused};
+pub(crate) use allowance::{AlgorithmWords, LIMITS, refused};
 pub(crate) use change::{Change, change_fits, changed};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
@@ -36,7 +40,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
             Shape::Table(&sections::PROXY),
             sections::PROXY.about,
         ),
-        word("api", Shape::Table(&sections::API), sections::API.about),
+        word("api", Shape::Table(&api::API), api::API.about),
         word(
             "store",
             Shape::Table(&sections::STORE),
@@ -79,6 +83,10 @@ pub(crate) struct Marks {
     pub(crate) burst: Mark,
     pub(crate) limit: Mark,
     pub(crate) key: Mark,
+    pub(crate) plan: Mark,
+    pub(crate) cost: Mark,
+    pub(crate) count: Mark,
+    pub(crate) max_debt: Mark,
     pub(crate) replaces: Vec<Mark>,
 }
 
@@ -86,7 +94,7 @@ pub(crate) struct Marks {
 pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Vec<Rule>)> {
     let root = Section::of(cx, &FILE, table, Mark::default());
     let proxy = sections::proxy(cx, &root);
-    let api = sections::api(cx, &root);
+    let api = api::api(cx, &root);
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
@@ -98,6 +106,7 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
     sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
     let (drafts, broken) = rules(cx, &root);
     across::check(cx, &drafts, &broken);
+    across::debts_are_possible(cx, &settings, &drafts);
     warnings::warn(cx, &root, &settings, &drafts);
     if cx.findings.has_errors() {
         return None;

@@ -1,6 +1,7 @@
 //! What is wrong with a policy, where, and what to write instead.
 
 mod codes;
+mod conceal;
 mod findings;
 mod render;
 mod report;

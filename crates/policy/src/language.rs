@@ -63,6 +63,33 @@ pub(crate) enum Shape {
     Flag,
     /// A table of header fields and their values.
     Fields,
+    /// One of several shapes.
+    OneOf(&'static [Shape]),
+    /// One of the shape, or a list of several.
+    Many(&'static Shape),
+    /// A table of names that the policy chooses, each with a value of the shape.
+    Named(Form, &'static Shape),
+}
+
+impl Shape {
+    /// Whether this shape, or one that may stand in its place, is such a one.
+    pub(crate) fn any(self, such: &impl Fn(Self) -> bool) -> bool {
+        match self {
+            Self::OneOf(shapes) => shapes.iter().any(|shape| shape.any(such)),
+            Self::Many(shape) => shape.any(such),
+            one => such(one),
+        }
+    }
+
+    /// The range of the whole numbers that it takes.
+    pub(crate) fn range(self) -> Option<(u64, u64)> {
+        match self {
+            Self::Count(low, high) | Self::CountOrWord(low, high, _) => Some((low, high)),
+            Self::OneOf(shapes) => shapes.iter().find_map(|shape| shape.range()),
+            Self::Many(shape) => shape.range(),
+            _ => None,
+        }
+    }
 }
 
 impl Vocabulary {

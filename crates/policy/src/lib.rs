@@ -86,4 +86,4 @@ pub use settings::{
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};
-pub use words::{PolicyTable, RuleWords, worst_case};
+pub use words::{LimitWords, PolicyTable, RuleWords, worst_case};

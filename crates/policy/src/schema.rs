@@ -101,11 +101,30 @@ fn shape(shape: Shape) -> Value {
             "additionalProperties": either([json!({ "type": "string" }), elsewhere()]),
             "minProperties": 1,
         }),
+        Shape::OneOf(shapes) => {
+            let shapes: Vec<Value> = shapes.iter().map(|one| self::shape(*one)).collect();
+            json!({ "anyOf": shapes })
+        }
+        Shape::Many(one) => {
+            let one = self::shape(*one);
+            let list = json!({ "type": "array", "items": one, "minItems": 1 });
+            either([one, list])
+        }
+        Shape::Named(form, one) => json!({
+            "type": "object",
+            "propertyNames": { "pattern": form.pattern() },
+            "additionalProperties": self::shape(*one),
+            "minProperties": 1,
+        }),
     }
 }
 
 fn text(form: Form) -> Value {
-    json!({ "type": "string", "pattern": form.pattern(), "examples": form.examples() })
+    let mut text = json!({ "type": "string", "pattern": form.pattern() });
+    if !form.examples().is_empty() {
+        merge(&mut text, json!({ "examples": form.examples() }));
+    }
+    text
 }
 
 fn count(low: u64, high: u64) -> Value {

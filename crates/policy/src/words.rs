@@ -1,10 +1,13 @@
 //! Rules in words, with the most that they can let through.
 
 mod describe;
+mod promise;
+mod settling;
 mod table;
 mod worst;
 
 pub use describe::RuleWords;
 pub(crate) use describe::{allows, part};
+pub use promise::LimitWords;
 pub use table::PolicyTable;
 pub use worst::worst_case;

@@ -5,7 +5,8 @@ use jeton_core::MAX_OPS;
 use super::Draft;
 use crate::diagnostic::{Fault, code, nearest};
 use crate::raw::Context;
-use crate::rule::Allowance;
+use crate::rule::{Allowance, CostSpec};
+use crate::settings::Settings;
 use crate::source::Mark;
 
 /// A rule's name, and where it stands.
@@ -119,10 +120,32 @@ fn one_plan_holds_them(cx: &mut Context<'_>, drafts: &[Draft]) {
             && matches!(draft.rule.allowance, Allowance::Quota(_))
             && (!draft.rule.mode.has_vote() || !is_replaced(drafts, draft))
     };
-    if let Some(draft) = drafts.iter().filter(always).nth(MAX_OPS) {
-        let what = format!("more than {MAX_OPS} rules speak of every request");
+    let mut charges = 0;
+    let too_many = drafts.iter().filter(always).find(|draft| {
+        charges += 1 + usize::from(draft.rule.trial.is_some());
+        charges > MAX_OPS
+    });
+    if let Some(draft) = too_many {
+        let what = format!("more than {MAX_OPS} rules and trials speak of every request");
         let fault = Fault::new(code::TOO_MANY, what).fix("match = { … }");
         let _: Option<()> = cx.error(draft.marks.name, fault);
+    }
+}
+
+/// Only a cost that is known afterwards can go into debt: one that the answer names, or one that
+/// a caller of the API commits. Libraries, which have neither section, commit too.
+pub(super) fn debts_are_possible(cx: &mut Context<'_>, settings: &Settings, drafts: &[Draft]) {
+    if settings.proxy.is_none() || settings.api.is_some() {
+        return;
+    }
+    for Draft { rule, marks } in drafts {
+        let by_response = matches!(rule.cost, CostSpec::Response { .. });
+        if rule.max_debt.is_some() && !by_response {
+            let what = "`max_debt` has no effect: each cost is known before it is charged";
+            let fault = Fault::new(code::CONTRADICTION, what)
+                .fix("leave it out, or cost = { response = \"header:x-units\", estimate = 5 }");
+            let _: Option<()> = cx.error(marks.max_debt, fault);
+        }
     }
 }
 

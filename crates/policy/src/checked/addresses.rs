@@ -179,7 +179,7 @@ pub(super) fn lists(cx: &mut Context<'_>, root: &Section<'_>) -> Lists {
     }
 }
 
-fn prefixes(networks: Option<Vec<Spotted<Setting<IpNet>>>>) -> Prefixes {
+pub(super) fn prefixes(networks: Option<Vec<Spotted<Setting<IpNet>>>>) -> Prefixes {
     networks
         .into_iter()
         .flatten()

@@ -16,14 +16,16 @@ enum Algorithm {
     SlidingCounter,
     /// `token-bucket` and `gcra`.
     Bucket,
+    Concurrency,
 }
 
-const ALGORITHMS: [(&str, Algorithm); 5] = [
+const ALGORITHMS: [(&str, Algorithm); 6] = [
     ("fixed-window", Algorithm::FixedWindow),
     ("sliding-log", Algorithm::SlidingLog),
     ("sliding-counter", Algorithm::SlidingCounter),
     ("token-bucket", Algorithm::Bucket),
     ("gcra", Algorithm::Bucket),
+    ("concurrency", Algorithm::Concurrency),
 ];
 
 pub(super) const ALGORITHM_WORDS: &[&str] = &names(&ALGORITHMS);
@@ -36,12 +38,29 @@ pub(super) fn algorithm_word(section: &Section<'_>) -> Option<&'static str> {
     ALGORITHM_WORDS.iter().copied().find(|word| word == text)
 }
 
-/// The algorithms that are buckets, and those that are windows.
-pub(crate) fn algorithm_words() -> (Vec<&'static str>, Vec<&'static str>) {
-    let bucket = |word: &&(&str, Algorithm)| word.1 == Algorithm::Bucket;
-    let (buckets, windows): (Vec<_>, Vec<_>) = ALGORITHMS.iter().partition(bucket);
-    let names = |words: Vec<&(&'static str, Algorithm)>| words.iter().map(|word| word.0).collect();
-    (names(buckets), names(windows))
+/// The words for algorithms by what they are set by.
+pub(crate) struct AlgorithmWords {
+    /// `rate` and `burst`.
+    pub(crate) buckets: Vec<&'static str>,
+    /// `limit` and `window`.
+    pub(crate) windows: Vec<&'static str>,
+    /// `limit` and `lease`.
+    pub(crate) leases: Vec<&'static str>,
+}
+
+impl AlgorithmWords {
+    pub(crate) fn all() -> Self {
+        let those = |of: fn(Algorithm) -> bool| {
+            let words = ALGORITHMS.iter().filter(|(_, algorithm)| of(*algorithm));
+            words.map(|(word, _)| *word).collect()
+        };
+        let other = |own| !matches!(own, Algorithm::Bucket | Algorithm::Concurrency);
+        Self {
+            buckets: those(|own| own == Algorithm::Bucket),
+            windows: those(other),
+            leases: those(|own| own == Algorithm::Concurrency),
+        }
+    }
 }
 
 const ANCHORS: [(&str, Anchor); 2] = [
@@ -64,6 +83,7 @@ struct Written {
     anchor: Option<Anchor>,
     rate: Option<Pace>,
     burst: Option<u64>,
+    lease: Option<Span>,
 }
 
 #[derive(Clone, Copy)]
@@ -93,6 +113,7 @@ pub(super) fn allowance(cx: &mut Context<'_>, section: &Section<'_>) -> Option<A
             return None;
         }
         Some(Algorithm::Bucket) => (bucket(cx, section, &written)?, "rate"),
+        Some(Algorithm::Concurrency) => (concurrency(cx, section, &written)?, "limit"),
         Some(algorithm) => (window(cx, section, algorithm, &written)?, "limit"),
     };
     match terms.quota() {
@@ -115,16 +136,17 @@ fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
             .fix("burst = 1, or limit = \"unlimited\" or \"deny\" without rate and burst")
     };
     Written {
-        algorithm: section.word(cx, "algorithm", &ALGORITHMS, raw::ALGORITHMS),
+        algorithm: section.word(cx, "algorithm", &ALGORITHMS, &[]),
         limit: limit(cx, section),
         window: value(section.parsed(cx, "window", parse_duration)),
         anchor: section.word(cx, "anchor", &ANCHORS, &[]),
         rate: value(section.parsed(cx, "rate", parse_rate)),
         burst: section.count(cx, "burst", never).map(|count| count.value),
+        lease: value(section.parsed(cx, "lease", parse_duration)),
     }
 }
 
-fn value<T: Copy>(spotted: Option<Spotted<crate::Setting<T>>>) -> Option<T> {
+pub(super) fn value<T: Copy>(spotted: Option<Spotted<crate::Setting<T>>>) -> Option<T> {
     spotted.map(|spotted| *spotted.value.get())
 }
 
@@ -153,6 +175,9 @@ fn word(text: &str) -> Result<Limit, Fault> {
         .map_err(|fault| fault.label("a number, \"unlimited\" or \"deny\""))
 }
 
+const ANCHORED: &str = "is for fixed-window";
+const LEASED: &str = "is for concurrency: other limits come back by themselves";
+
 fn bucket(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Option<Terms> {
     const WHY: &str = "is for windows; a bucket has `rate` and `burst`";
     let fix = match (written.limit, written.window) {
@@ -162,7 +187,8 @@ fn bucket(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Opt
     };
     section.refuse(cx, "limit", WHY, &fix);
     section.refuse(cx, "window", WHY, &fix);
-    section.refuse(cx, "anchor", "is for fixed-window", "leave it out");
+    section.refuse(cx, "anchor", ANCHORED, "leave it out");
+    section.refuse(cx, "lease", LEASED, "leave it out");
     if !section.has("limit") {
         section.require(cx, "rate", "rate = \"100/min\"");
     }
@@ -196,8 +222,9 @@ fn window(
     section.refuse(cx, "rate", WHY, &fix);
     section.refuse(cx, "burst", WHY, "leave it out");
     if algorithm != Algorithm::FixedWindow {
-        section.refuse(cx, "anchor", "is for fixed-window", "leave it out");
+        section.refuse(cx, "anchor", ANCHORED, "leave it out");
     }
+    section.refuse(cx, "lease", LEASED, "leave it out");
     if !section.has("rate") {
         section.require(cx, "limit", "limit = 100");
         section.require(cx, "window", "window = \"1min\"");
@@ -210,12 +237,27 @@ fn window(
     Some(match algorithm {
         Algorithm::SlidingLog => Terms::SlidingLog { limit, window },
         Algorithm::SlidingCounter => Terms::SlidingCounter { limit, window },
-        Algorithm::FixedWindow | Algorithm::Bucket => Terms::FixedWindow {
+        Algorithm::FixedWindow | Algorithm::Bucket | Algorithm::Concurrency => Terms::FixedWindow {
             limit,
             window,
             anchor,
         },
     })
+}
+
+fn concurrency(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Option<Terms> {
+    const WHY: &str = "is for limits over time; concurrency has `limit` and `lease`";
+    for key in ["rate", "burst", "window"] {
+        section.refuse(cx, key, WHY, "leave it out");
+    }
+    section.refuse(cx, "anchor", ANCHORED, "leave it out");
+    section.require(cx, "limit", "limit = 10");
+    section.require(cx, "lease", "lease = \"30s\"");
+    let Some(Limit::Units(limit)) = written.limit else {
+        return None;
+    };
+    let lease = written.lease?;
+    Some(Terms::Concurrency { limit, lease })
 }
 
 /// A quota that cannot be held exactly, and the nearest that can.

@@ -1,92 +1,20 @@
 //! One `[[rule]]`.
 
-use jeton_core::MAX_LIMIT;
+mod words;
+
 use jeton_wire::ratelimit::{MAX_NAME_LEN, is_policy_name};
 
 use super::allowance::{self, allowance};
-use super::matches::{self, matches};
-use super::{Draft, Marks};
+use super::matches::matches;
+use super::{Draft, Marks, failure, plans, settling};
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
-use crate::language::{Form, Shape, Vocabulary, names, word};
+use crate::language::names;
 use crate::matching::Match;
-use crate::raw::{self, Context, Item, Section};
+use crate::raw::{Context, Item, Section};
 use crate::rule::{Missing, Mode, Rule};
 
-pub(super) const RULE: Vocabulary = Vocabulary {
-    section: "[[rule]]",
-    example: "[[rule]]",
-    about: "A named limit. All rules that match a request are charged together, or none is.",
-    known: &[
-        word(
-            "name",
-            Shape::Shown(Form::RuleName),
-            "Stands in header fields, metrics and logs.",
-        ),
-        word("match", Shape::Table(&matches::MATCH), matches::MATCH.about),
-        word(
-            "key",
-            Shape::ManyShown(Form::KeyPart),
-            "Whose counter; several parts make one key.",
-        ),
-        word(
-            "missing",
-            Shape::Words(MISSING_WORDS),
-            "When a part of the key is absent: \"share\" one counter (default), \"skip\" the \
-             rule, \"deny\" the request.",
-        ),
-        word(
-            "algorithm",
-            Shape::Words(allowance::ALGORITHM_WORDS),
-            "How units come back. token-bucket and gcra: `rate` and `burst`. Windows: `limit` \
-             and `window`.",
-        ),
-        word(
-            "limit",
-            Shape::CountOrWord(1, MAX, allowance::LIMIT_WORDS),
-            "Units per window; or \"unlimited\", or \"deny\".",
-        ),
-        word(
-            "window",
-            Shape::Text(Form::Duration),
-            "The length of a window.",
-        ),
-        word(
-            "anchor",
-            Shape::Words(allowance::ANCHOR_WORDS),
-            "Where fixed windows begin: \"epoch\", the clock (default), or \"first-request\".",
-        ),
-        word(
-            "rate",
-            Shape::Text(Form::Rate),
-            "Units that come back to a bucket, per unit of time or per any duration.",
-        ),
-        word(
-            "burst",
-            Shape::Count(1, MAX),
-            "Units in all from a full bucket. Default: those of one period of `rate`.",
-        ),
-        word(
-            "mode",
-            Shape::Words(MODE_WORDS),
-            "\"enforce\" (default), or \"shadow\": counted, never refused.",
-        ),
-        word(
-            "replaces",
-            Shape::ManyShown(Form::RuleName),
-            "Names of rules that do not apply when this one matches.",
-        ),
-        word(
-            "secret_key",
-            Shape::Flag,
-            "Keys are shown as a fingerprint only. Default false; always so for credentials.",
-        ),
-    ],
-    required: &["name"],
-    later: raw::RULE,
-};
-
-const MAX: u64 = MAX_LIMIT as u64;
+pub(super) use words::RULE;
 
 const MISSING: [(&str, Missing); 3] = [
     ("share", Missing::Share),
@@ -95,7 +23,11 @@ const MISSING: [(&str, Missing); 3] = [
 ];
 const MISSING_WORDS: &[&str] = &names(&MISSING);
 
-const MODES: [(&str, Mode); 2] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
+const MODES: [(&str, Mode); 3] = [
+    ("enforce", Mode::Enforce),
+    ("shadow", Mode::Shadow),
+    ("mark", Mode::Mark),
+];
 const MODE_WORDS: &[&str] = &names(&MODES);
 
 /// More parts make no key that anybody could explain.
@@ -109,6 +41,9 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
     let key = key(cx, &section, matches.as_ref());
     let missing = missing(cx, &section, key.as_deref());
     let mode = mode(cx, &section);
+    let plan = plans::plans(cx, &section, allowance.as_ref());
+    let trial = plans::trial(cx, &section, allowance.as_ref());
+    let on_failure = failure::on_failure(cx, &section);
     let replaces = section.each_shown(cx, "replaces", |name| Ok(name.to_owned()));
     let secret_key = secret_key(cx, &section, key.as_deref());
 
@@ -125,17 +60,28 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
         burst: allowance::value_mark(&section, burst),
         limit: allowance::value_mark(&section, "limit"),
         key: allowance::value_mark(&section, "key"),
+        plan: section.mark_of("plan"),
+        cost: section.mark_of("cost"),
+        count: section.mark_of("count"),
+        max_debt: section.mark_of("max_debt"),
         replaces: places,
     };
-    let rule = Rule {
-        matches: matches?,
+    // What they cost is read even where the name is wrong; only what allows nothing has no cost.
+    let mut rule = Rule {
         missing,
         algorithm: allowance::algorithm_word(&section),
         mode,
+        plan,
+        trial,
+        on_failure,
         replaces,
         secret_key,
-        ..Rule::new(name?, key?, allowance?)
+        ..Rule::new(String::new(), Vec::new(), allowance?)
     };
+    settling::settle(cx, &section, &mut rule);
+    rule.name = name?;
+    rule.matches = matches?;
+    rule.key = key?;
     Some(Draft { rule, marks })
 }
 
@@ -242,9 +188,7 @@ fn missing(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart]>)
 }
 
 fn mode(cx: &mut Context<'_>, section: &Section<'_>) -> Mode {
-    section
-        .word(cx, "mode", &MODES, raw::MODES)
-        .unwrap_or_default()
+    section.word(cx, "mode", &MODES, &[]).unwrap_or_default()
 }
 
 fn secret_key(cx: &mut Context<'_>, section: &Section<'_>, key: Option<&[KeyPart]>) -> bool {

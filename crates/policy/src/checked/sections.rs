@@ -3,15 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jeton_wire::client_ip::Prefixes;
-
+use super::failure::{ON_FAILURE_WORDS, on_failure};
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
 use crate::raw::{self, Context, Section, Spotted};
 use crate::setting::Setting;
 use crate::settings::{Api, Listen, Overflow, Proxy, Store, Upstream};
-use crate::source::Mark;
 use crate::units::{parse_duration, parse_size};
 
 pub(super) const PROXY: Vocabulary = Vocabulary {
@@ -60,19 +58,6 @@ pub(super) const PROXY: Vocabulary = Vocabulary {
     later: &[],
 };
 
-pub(super) const API: Vocabulary = Vocabulary {
-    section: "[api]",
-    example: "[api]",
-    about: "Decisions, health and metrics over HTTP.",
-    known: &[word(
-        "listen",
-        Shape::Text(Form::Listen),
-        "Where callers connect; a loopback address.",
-    )],
-    required: &["listen"],
-    later: raw::API,
-};
-
 pub(super) const STORE: Vocabulary = Vocabulary {
     section: "[store]",
     example: "[store]",
@@ -98,6 +83,12 @@ pub(super) const STORE: Vocabulary = Vocabulary {
             Shape::Words(OVERFLOW_WORDS),
             "What happens to new keys when the store is full: \"share\" a coarse estimate \
              (default), \"deny\" or \"allow\" them.",
+        ),
+        word(
+            "on_failure",
+            Shape::Words(ON_FAILURE_WORDS),
+            "What becomes of requests that the store gives no decision about: \"allow\" (default) \
+             lets them pass, \"deny\" answers 503. A rule may say otherwise.",
         ),
     ],
     required: &[],
@@ -183,37 +174,6 @@ fn timeout(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Dur
         .map(|timeout| *timeout.value.get())
 }
 
-pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Api>> {
-    let section = Section::open(cx, &API, root.item("api")?)?;
-    section.require(cx, "listen", "listen = \"127.0.0.1:7070\"");
-    let listen = section.parsed(cx, "listen", parse_listen)?;
-    refuse_beyond_loopback(cx, &listen.value, listen.mark);
-    Some(Spotted {
-        value: Api {
-            listen: listen.value,
-            token: None,
-            admin_token: None,
-            gateways: Prefixes::default(),
-        },
-        mark: listen.mark,
-    })
-}
-
-/// Whoever reaches the API may spend what clients have left, so beyond this machine it would need
-/// the token that no one can set yet.
-fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: Mark) {
-    let Listen::Tcp(address) = listen.get() else {
-        return;
-    };
-    if !address.ip().to_canonical().is_loopback() {
-        let what = "the API listens beyond this machine, where it needs a `token`";
-        let fault = Fault::new(code::API_OPEN, what)
-            .label("a later version has tokens")
-            .fix(format!("listen = \"127.0.0.1:{}\"", address.port()));
-        let _: Option<()> = cx.error(mark, fault);
-    }
-}
-
 /// Where the API usually listens.
 const API_PORT: u16 = 7070;
 
@@ -284,10 +244,11 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
         size => Ok(size),
     });
     let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);
+    let on_failure = on_failure(cx, &section);
     Store {
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
         overflow: overflow.unwrap_or(defaults.overflow),
-        on_failure: defaults.on_failure,
+        on_failure: on_failure.unwrap_or(defaults.on_failure),
     }
 }

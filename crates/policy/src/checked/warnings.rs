@@ -1,5 +1,6 @@
 //! What is allowed, and still worth a word.
 
+mod doors;
 mod forged;
 mod reach;
 mod terms;
@@ -11,10 +12,9 @@ use jeton_wire::client_ip::{Prefixes, Source, Trust};
 use super::Draft;
 use super::addresses::shown;
 use crate::diagnostic::{Fault, code};
-use crate::key::KeyPart;
 use crate::raw::{Context, Item, Section, Table, Value};
-use crate::rule::Allowance;
-use crate::settings::{Listen, Settings};
+use crate::rule::{Allowance, Mode};
+use crate::settings::Settings;
 use crate::source::Mark;
 
 pub(crate) use forged::{fault as invented_key, invented};
@@ -35,7 +35,7 @@ pub(super) fn warn(
         cx.findings.warning(item.mark, fault);
     }
     trust(cx, root, settings);
-    doors(cx, settings, drafts);
+    doors::warn(cx, root, settings, drafts);
     for draft in drafts {
         if let Allowance::Quota(terms) = &draft.rule.allowance {
             warn_about_terms(
@@ -89,31 +89,7 @@ fn holds_everybody(networks: &Prefixes) -> bool {
     v4 || v6
 }
 
-fn doors(cx: &mut Context<'_>, settings: &Settings, drafts: &[Draft]) {
-    let proxy = settings.proxy.as_ref().map(|proxy| proxy.listen.get());
-    let by_address = |draft: &&Draft| {
-        draft
-            .rule
-            .key
-            .iter()
-            .any(|part| matches!(part, KeyPart::ClientIp(_)))
-    };
-    let by_hops = matches!(settings.client_ip.finder.trust, Trust::Hops(_));
-    if let (Some(Listen::Unix(_)), false, Some(draft)) =
-        (proxy, by_hops, drafts.iter().find(by_address))
-    {
-        let what = format!(
-            "clients have no address on a Unix socket: {:?}",
-            draft.rule.name
-        );
-        let fault = Fault::new(code::NO_ADDRESS, what)
-            .label("they share one counter, or what `missing` says")
-            .fix("[client_ip] with header = \"x-forwarded-for\" and hops = 1");
-        cx.findings.warning(draft.marks.key, fault);
-    }
-}
-
-/// A rule on trial must not lift a limit that is in force.
+/// A rule without a vote must not lift a limit that is in force.
 fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
     if draft.rule.mode.has_vote() {
         return;
@@ -121,8 +97,12 @@ fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
     for (name, mark) in draft.rule.replaces.iter().zip(&draft.marks.replaces) {
         let enforced = |other: &&Draft| other.rule.name == *name && other.rule.mode.has_vote();
         if drafts.iter().any(|other| enforced(&other)) {
+            let standing = match draft.rule.mode {
+                Mode::Mark => "only marks",
+                _ => "is in shadow",
+            };
             let what = format!(
-                "{:?} is in shadow, so {name:?} applies beside it",
+                "{:?} {standing}, so {name:?} applies beside it",
                 draft.rule.name
             );
             let fault = Fault::new(code::REPLACED_SHADOW, what).fix("mode = \"enforce\", in time");

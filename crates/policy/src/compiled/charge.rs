@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jeton_core::{Cost, OnDeny, Quota, RuleId};
+use jeton_core::{Cost, Kind, OnDeny, Quota, RuleId};
 
 use super::policy::CompiledRule;
 use crate::rule::{CostSpec, Mode, OnFailure, ResponseCost, StatusSet};
@@ -45,7 +45,8 @@ pub struct Charge<'a> {
     pub max_debt: Cost,
     /// What becomes known only with the answer; none if the charge is final.
     pub settle: Option<Settle<'a>>,
-    /// How long a request waits that is refused only because of units held.
+    /// How long a request waits that is refused only because of units held; zero where nothing is
+    /// held that an answer would settle.
     pub hold_wait: Duration,
     /// What happens when the store gives no decision.
     pub on_failure: OnFailure,
@@ -88,6 +89,7 @@ impl CompiledRule {
             plan,
             overridden,
         } = source;
+        let settle = self.settle(counter, quota);
         Charge {
             rule,
             id: self.counter_id(counter),
@@ -100,19 +102,21 @@ impl CompiledRule {
             plan,
             overridden,
             max_debt: self.rule().max_debt.map_or(Cost::MAX, Cost::new),
-            settle: self.settle(counter),
-            hold_wait: self.rule().hold_wait,
+            settle,
+            hold_wait: match settle {
+                Some(Settle::Status(_) | Settle::Response(_)) => self.rule().hold_wait,
+                Some(Settle::Lease) | None => Duration::ZERO,
+            },
             on_failure: self.on_failure(),
         }
     }
 
     /// What its charges wait for. The answer to a preflight says nothing of what is meant.
-    fn settle(&self, counter: Counter) -> Option<Settle<'_>> {
-        if counter == Counter::Preflights {
-            return None;
-        }
+    fn settle(&self, counter: Counter, quota: &Quota) -> Option<Settle<'_>> {
         let rule = self.rule();
         match (&rule.cost, &rule.count) {
+            _ if quota.kind() == Kind::Concurrency => Some(Settle::Lease),
+            _ if counter == Counter::Preflights => None,
             (CostSpec::Response { source, .. }, _) => Some(Settle::Response(source)),
             (_, Some(statuses)) => Some(Settle::Status(statuses)),
             _ => None,

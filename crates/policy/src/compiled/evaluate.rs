@@ -10,7 +10,7 @@ use super::allowed::Allowed;
 use super::charge::{Charge, Counter, Source};
 use super::orders::Orders;
 use super::policy::{CompiledRule, Policy};
-use super::slot::{Slot, TermsOf};
+use super::slot::{Slot, Standing, TermsOf};
 use super::verdict::{Denied, DenyReason, Verdict};
 use crate::facts::Facts;
 use crate::request::Request;
@@ -178,7 +178,7 @@ impl<'a> Asked<'a> {
             return Verdict::BadCost { rule };
         }
         let Buffers { keys, slots, .. } = buffers;
-        slots.retain(|slot| !slot.silent && self.quota(slot, keys).is_some());
+        slots.retain(|slot| slot.is_heard() && self.quota(slot, keys).is_some());
         let trials = slots.iter().filter(|slot| self.has_trial(slot)).count();
         let trials = if request.is_preflight() { 0 } else { trials };
         if slots.len() + trials > MAX_OPS {
@@ -207,7 +207,7 @@ impl<'a> Asked<'a> {
                     blocked = longest.then_some((slot.rule, until)).or(blocked);
                 }
                 Some(_) => {
-                    slot.silent = true;
+                    slot.standing = Standing::WouldDeny;
                     let (rule, reason) = (slot.rule, DenyReason::Block);
                     buffers.shadow_denials.push(Denied { rule, reason });
                 }
@@ -240,10 +240,12 @@ impl<'a> Asked<'a> {
                 continue;
             };
             for slot in slots.iter_mut() {
-                slot.replaced |= lifter.lifts(slot);
+                if lifter.lifts(slot) {
+                    slot.standing = Standing::Replaced;
+                }
             }
         }
-        slots.retain(|slot| !slot.replaced);
+        slots.retain(|slot| slot.standing != Standing::Replaced);
     }
 
     /// What a matching rule replaces, if anything. A rule whose path does not match in every
@@ -313,11 +315,11 @@ impl<'a> Asked<'a> {
 }
 
 impl Buffers {
-    /// The first denial with a vote. Rules without one are silent from there on, and their
+    /// The first denial with a vote. Rules without one are not heard from there on, and their
     /// denials are kept to be counted.
     fn vote(&mut self, why: impl Fn(&Slot, &[u8]) -> Option<DenyReason>) -> Option<Denied> {
         let mut verdict = None;
-        for slot in self.slots.iter_mut().filter(|slot| !slot.silent) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_heard()) {
             let Some(reason) = why(slot, &self.keys) else {
                 continue;
             };
@@ -325,7 +327,7 @@ impl Buffers {
             if slot.mode.has_vote() {
                 verdict = verdict.or(Some(Denied { rule, reason }));
             } else {
-                slot.silent = true;
+                slot.standing = Standing::WouldDeny;
                 self.shadow_denials.push(Denied { rule, reason });
             }
         }

@@ -88,9 +88,10 @@ impl Policy {
         };
         let mode = orders.mode(rule).unwrap_or(compiled.mode());
         let of_key = orders.of_key(rule, key);
-        let denied = |reason| match mode.has_vote() {
-            true => Named::Denied(reason),
-            false => Named::ShadowDenied(reason),
+        let denied = if mode.has_vote() {
+            Named::Denied
+        } else {
+            Named::ShadowDenied
         };
         match of_key.and_then(|set| set.blocked(now)) {
             Some(until) if mode.has_vote() => return Named::BlockedUntil(until),

@@ -26,9 +26,24 @@ pub(super) struct Slot {
     pub(super) complete: bool,
     /// Whether only some readings of the path match.
     pub(super) in_doubt: bool,
-    pub(super) replaced: bool,
-    /// Without a vote, and already counted as one that would have denied.
-    pub(super) silent: bool,
+    pub(super) standing: Standing,
+}
+
+impl Slot {
+    pub(super) fn is_heard(&self) -> bool {
+        self.standing == Standing::Heard
+    }
+}
+
+/// What becomes of a rule that speaks of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It may deny, and is charged if nothing does.
+    Heard,
+    /// Without a vote, and counted as one that would have denied: it is not charged.
+    WouldDeny,
+    /// Another one replaces it.
+    Replaced,
 }
 
 /// Why a rule does not speak of a request.
@@ -74,8 +89,7 @@ impl CompiledRule {
             cost: self.cost_of(request, keys),
             complete,
             in_doubt: matched.in_doubt,
-            replaced: false,
-            silent: false,
+            standing: Standing::Heard,
         })
     }
 

@@ -112,8 +112,12 @@ codes! {
     EMPTY = "E025" "An empty list or text where it would match nothing.";
     TRUST = "E026" "Nothing says whose header is believed.";
     TOO_MANY = "E027" "More of something than one request could be decided by.";
-    API_OPEN = "E028" "The API beyond this machine needs a token, which a later version has.";
+    API_OPEN = "E028" "The API beyond this machine needs a token.";
     ORIGIN = "E029" "An origin that no browser sends.";
+    STATUS = "E030" "A status code that cannot be read.";
+    SOURCE = "E031" "A place that a plan or a cost cannot be read from.";
+    TOO_DEAR = "E032" "A cost that a limit could never hold.";
+    TOKEN = "E033" "A token that protects nothing.";
     NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
     BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
     TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";
@@ -123,6 +127,10 @@ codes! {
     REPLACED_SHADOW = "W108" "A rule in shadow has no vote, so it replaces no rule that has one.";
     NEVER_APPLIES = "W109" "A rule that no request can reach.";
     INVENTED_KEY = "W110" "A key that anyone can invent, without a rule by address beside it.";
+    WEAK_TOKEN = "W111" "A token that may be guessed.";
+    NOT_BELIEVED = "W112" "A plan or a cost that is never believed.";
+    NOT_SETTLED = "W113" "A limit that waits for answers which no door here sees.";
+    GATEWAY_ADDRESS = "W114" "Gateways are believed, and their clients have no address.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
     ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
     NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";

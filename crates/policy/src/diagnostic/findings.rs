@@ -1,5 +1,6 @@
 //! Collects findings, so that one run shows them all.
 
+use super::conceal::without_secrets;
 use super::{Code, Diagnostic, Fault, Report, Severity};
 use crate::source::{Mark, Source};
 
@@ -37,9 +38,15 @@ impl<'a> Findings<'a> {
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.list
-            .iter()
-            .any(|(_, found)| found.severity == Severity::Error)
+        self.errors() > 0
+    }
+
+    /// How many errors there are so far.
+    pub(crate) fn errors(&self) -> usize {
+        let errors = self.list.iter();
+        errors
+            .filter(|(_, found)| found.severity == Severity::Error)
+            .count()
     }
 
     /// Forgets findings that another one explains.
@@ -72,7 +79,7 @@ impl<'a> Findings<'a> {
             what: fault.what,
             label: fault.label,
             fix: fault.fix,
-            excerpt: place.text.to_owned(),
+            excerpt: without_secrets(place.text),
         };
         self.list.push((mark, diagnostic));
     }

@@ -149,6 +149,10 @@ fn settings_of_allowance(
             ("limit", limit.to_string()),
             ("window", print_duration(*window)),
         ),
+        Allowance::Quota(Terms::Concurrency { limit, lease }) => both(
+            ("limit", limit.to_string()),
+            ("lease", print_duration(*lease)),
+        ),
     };
     all.into_iter().flatten()
 }

@@ -23,6 +23,16 @@ pub(crate) enum Form {
     Host,
     HeaderName,
     Origin,
+    /// A part of a request whose value chooses a plan.
+    PlanSource,
+    /// `header:NAME`.
+    HeaderPart,
+    /// `header:NAME` or `trailer:NAME` of an answer.
+    AnswerPart,
+    /// Several status codes: `4xx`, `500-599`.
+    Statuses,
+    /// What somebody proves who he is by.
+    Token,
 }
 
 impl Form {
@@ -56,6 +66,11 @@ impl Form {
             Self::Path => r"^(/|(/[^/*?#]+)+)$".to_owned(),
             Self::Host => r"^[^*/]+$".to_owned(),
             Self::Origin => r"^(\*|[a-z][a-z0-9+.-]*://[^/?#]+)$".to_owned(),
+            Self::PlanSource => "^(header|cookie|query|descriptor):.+$".to_owned(),
+            Self::HeaderPart => "^header:.+$".to_owned(),
+            Self::AnswerPart => "^(header|trailer):.+$".to_owned(),
+            Self::Statuses => "^([1-5]xx|[1-5][0-9]{2}-[1-5][0-9]{2})$".to_owned(),
+            Self::Token => r"^[!-~]+$".to_owned(),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
     }
@@ -80,6 +95,12 @@ impl Form {
             Self::Method => &["GET", "POST"],
             Self::Path => &["/login", "/reports/{id}/export", "/api/{rest..}"],
             Self::Host => &["api.example"],
+            Self::PlanSource => &["header:x-plan", "cookie:plan", "descriptor:plan"],
+            Self::HeaderPart => &["header:x-cost"],
+            Self::AnswerPart => &["header:x-units", "trailer:x-units"],
+            Self::Statuses => &["4xx", "500-599"],
+            // One that stands in a manual is no secret.
+            Self::Token => &[],
             Self::Origin => &["https://app.example", "http://localhost:5173"],
             Self::HeaderName => &["x-forwarded-for", "forwarded", "cf-connecting-ip", "none"],
         }

@@ -38,47 +38,32 @@ later! {
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
     ;
-    API:
-        "token" => "remove it, and let `listen` be a loopback address",
-        "admin_token" => "remove it, and let `listen` be a loopback address",
-        "gateways" => "remove it",
-    ;
     STORE_KINDS:
         "disk" => "kind = \"memory\"",
         "redis" => "kind = \"memory\"",
-    ;
-    ALGORITHMS:
-        "concurrency" => "remove the rule, or limit the rate of requests",
-    ;
-    MODES:
-        "mark" => "mode = \"shadow\" counts without refusing",
     ;
     MATCH:
         "domain" => "remove it; it belongs to the Envoy rate limit service",
     ;
     RULE:
-        "plan" => "remove it, or write one rule per plan with match = { header = { … } }",
-        "plans" => "remove it, or write one rule per plan with match = { header = { … } }",
-        "count" => "remove it; every request counts",
-        "cost" => "remove it; every request costs 1",
-        "trial" => "write a second rule with mode = \"shadow\"",
-        "on_failure" => "remove it; the memory store does not fail",
-        "on_deny" => "remove it; a denied request is not charged",
-        "max_debt" => "remove it",
         "max_wait" => "remove it; a request that is over its limit is refused at once",
-        "lease" => "remove it",
     ;
 }
 
+/// An outage rule with a limit of its own.
+pub(crate) const LOCAL: Later = Later {
+    word: "local",
+    instead: "on_failure = \"allow\", or on_failure = \"deny\"",
+};
+
 /// Settings of stores that this version does not have, without effect on the one it has.
 pub(crate) const STORE: &[Later] = &{
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 8] = [
         "path",
         "sync",
         "url",
         "key_secret",
         "timeout",
-        "on_failure",
         "deny_cache",
         "lease",
         "lease_for",

@@ -75,11 +75,11 @@ impl<'t> Section<'t> {
     }
 
     /// Holds the vocabulary to what is read, in tests: what it says is what editors are told.
-    fn expect(&self, key: &str, fits: impl FnOnce(Shape) -> bool) {
+    fn expect(&self, key: &str, fits: impl Fn(Shape) -> bool) {
         debug_assert!(
             self.vocabulary
                 .word(key)
-                .is_some_and(|word| fits(word.shape)),
+                .is_some_and(|word| word.shape.any(&fits)),
             "{key} is read as something else than its vocabulary says"
         );
     }
@@ -199,12 +199,8 @@ impl<'t> Section<'t> {
         zero: impl FnOnce() -> Fault,
     ) -> Option<Spotted<u64>> {
         let item = self.item(key)?;
-        let (Shape::Count(low, high) | Shape::CountOrWord(low, high, _)) =
-            self.vocabulary.word(key)?.shape
-        else {
-            self.expect(key, |_| false);
-            return None;
-        };
+        self.expect(key, |shape| shape.range().is_some());
+        let (low, high) = self.vocabulary.word(key)?.shape.range()?;
         let range = low..=high;
         let count = match &item.value {
             Value::Integer(0) if !range.contains(&0) => Err(zero()),

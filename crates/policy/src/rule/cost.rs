@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_written_as_a_range() {
-        let set = StatusSet::from_iter((500..=599).chain([401, 403, 402, 404, 100]));
+        let codes = (500..=599).chain([401, 403, 402, 404, 100]);
+        let set: StatusSet = codes.collect();
         assert_eq!(set.to_string(), "100, 401-404, 500-599");
     }
 }

@@ -49,6 +49,13 @@ pub enum Terms {
         /// Units in all from a full state.
         burst: u64,
     },
+    /// `concurrency`.
+    Concurrency {
+        /// Units in flight at once.
+        limit: u64,
+        /// How long a holder keeps its units unless it renews them.
+        lease: Span,
+    },
 }
 
 impl Terms {
@@ -66,6 +73,18 @@ impl Terms {
             Self::SlidingLog { limit, window } => Quota::sliding_log(limit, window),
             Self::SlidingCounter { limit, window } => Quota::sliding_counter(limit, window),
             Self::Bucket { pace, burst } => Quota::bucket(pace.rate()?, burst),
+            Self::Concurrency { limit, lease } => Quota::concurrency(limit, lease),
+        }
+    }
+
+    /// The most units that can ever be allowed at once: limit or burst.
+    pub const fn most(&self) -> u64 {
+        match *self {
+            Self::FixedWindow { limit, .. }
+            | Self::SlidingLog { limit, .. }
+            | Self::SlidingCounter { limit, .. }
+            | Self::Concurrency { limit, .. } => limit,
+            Self::Bucket { burst, .. } => burst,
         }
     }
 
@@ -78,7 +97,8 @@ impl Terms {
         match &mut terms {
             Self::FixedWindow { limit, .. }
             | Self::SlidingLog { limit, .. }
-            | Self::SlidingCounter { limit, .. } => *limit = limit.checked_mul(factor)?,
+            | Self::SlidingCounter { limit, .. }
+            | Self::Concurrency { limit, .. } => *limit = limit.checked_mul(factor)?,
             Self::Bucket { pace, burst } => {
                 pace.units = pace.units.checked_mul(factor)?;
                 *burst = burst.checked_mul(factor)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::checked::algorithm_words;
+use crate::checked::AlgorithmWords;
 
 /// What holds for the settings of a section taken together.
 pub(super) fn of(section: &str) -> Value {
@@ -33,20 +33,26 @@ fn rule() -> Value {
         "properties": { "limit": { "type": ["string", "object"] } },
         "required": ["limit"],
     });
-    let (buckets, windows) = algorithm_words();
+    let AlgorithmWords {
+        buckets,
+        windows,
+        leases,
+    } = AlgorithmWords::all();
     let sliding: Vec<&str> = windows
         .iter()
         .copied()
         .filter(|word| *word != "fixed-window")
         .collect();
     json!({
+        "dependentRequired": { "plan": ["plans"], "plans": ["plan"] },
         "if": by_word,
         "then": { "properties": never(&["rate", "burst"]) },
         "else": {
             "required": ["key", "algorithm"],
             "allOf": [
-                algorithm(&buckets, &["rate"], &["limit", "window", "anchor"]),
-                algorithm(&windows, &["limit", "window"], &["rate", "burst"]),
+                algorithm(&buckets, &["rate"], &["limit", "window", "anchor", "lease"]),
+                algorithm(&windows, &["limit", "window"], &["rate", "burst", "lease"]),
+                algorithm(&leases, &["limit", "lease"], &["rate", "burst", "window", "anchor"]),
                 algorithm(&sliding, &[], &["anchor"]),
             ],
         },

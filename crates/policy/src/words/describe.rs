@@ -5,11 +5,12 @@ use std::fmt;
 use jeton_core::{Anchor, Span};
 use serde::Serialize;
 
-use super::worst_case;
+use super::promise::{LimitWords, Promise};
+use super::settling::{debt, settling};
 use crate::key::KeyPart;
 use crate::matching::Match;
-use crate::rule::{Allowance, Missing, Rule, Terms};
-use crate::units::{Pace, grouped, in_words, short};
+use crate::rule::{Allowance, Missing, Mode, Rule, Terms};
+use crate::units::{grouped, in_words};
 
 /// A rule in words, with its worst case for one key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,10 +29,22 @@ pub struct RuleWords {
     pub at_most: String,
     /// How units come back to a bucket: `one per 600 ms`; empty for everything else.
     pub interval: String,
-    /// The most in any second; none for `unlimited`.
+    /// What a request costs and when that is known, if it is not one unit at once: `only answers
+    /// with 401, 403 count`; else empty.
+    pub settling: String,
+    /// The most in any second, with what answers may cost beyond it; none for `unlimited` and for
+    /// requests in flight.
     pub any_second: Option<u64>,
-    /// The most in any minute; none for `unlimited`.
+    /// The most in any minute; none as above.
     pub any_minute: Option<u64>,
+    /// Where requests say which plan they have: `x-plan header`; empty without plans.
+    pub plan: String,
+    /// Its plans, in the order of the file.
+    pub plans: Vec<LimitWords>,
+    /// The terms on trial.
+    pub trial: Option<LimitWords>,
+    /// `enforce`, `shadow` or `mark`.
+    pub mode: &'static str,
     /// `true` if the rule has no vote.
     pub shadow: bool,
     /// `true` if the promise is about a second or a minute, which have columns of their own.
@@ -58,28 +71,37 @@ impl RuleWords {
     /// # Ok::<(), jeton_policy::Report>(())
     /// ```
     pub fn of(rule: &Rule) -> Self {
-        let second = Span::SECOND;
-        let minute = Span::from_micros(60_000_000).unwrap_or(second);
-        let any = |span| match &rule.allowance {
-            Allowance::Unlimited => None,
-            Allowance::Deny => Some(0),
-            Allowance::Quota(terms) => Some(worst_case(terms, span)),
-        };
-        let terms = match &rule.allowance {
-            Allowance::Quota(terms) => Some(terms),
-            Allowance::Unlimited | Allowance::Deny => None,
-        };
+        let debt = debt(rule);
+        let Promise {
+            at_most,
+            interval,
+            any_second,
+            any_minute,
+            in_columns,
+        } = Promise::of(&rule.allowance, debt);
+        let plans = rule.plan.iter().flat_map(|plans| &plans.named);
+        let plans = plans.map(|(name, allowance)| LimitWords::of(name, allowance, debt));
+        let trial = rule.trial.map(Allowance::Quota);
         Self {
             name: rule.name.clone(),
             meaning: meaning(rule),
             scope: scope(&rule.matches),
             missing: missing(rule),
-            at_most: terms.map(at_most).unwrap_or_default(),
-            interval: terms.map(interval).unwrap_or_default(),
-            any_second: any(second),
-            any_minute: any(minute),
+            at_most,
+            interval,
+            settling: settling(rule),
+            any_second,
+            any_minute,
+            plan: rule
+                .plan
+                .as_ref()
+                .map(|plans| part(&plans.source))
+                .unwrap_or_default(),
+            plans: plans.collect(),
+            trial: trial.map(|terms| LimitWords::of("trial", &terms, debt)),
+            mode: rule.mode.word(),
             shadow: !rule.mode.has_vote(),
-            in_columns: terms.is_some_and(|terms| [second, minute].contains(&own_span(terms))),
+            in_columns,
         }
     }
 }
@@ -90,15 +112,21 @@ impl fmt::Display for RuleWords {
         if !self.scope.is_empty() {
             write!(f, ", for {}", self.scope)?;
         }
-        for promise in [&self.missing, &self.at_most, &self.interval] {
+        for promise in [&self.missing, &self.at_most, &self.interval, &self.settling] {
             if !promise.is_empty() {
                 write!(f, "; {promise}")?;
             }
         }
-        if self.shadow {
-            f.write_str(" (shadow: counted, never refused)")
-        } else {
-            Ok(())
+        for LimitWords { name, meaning, .. } in &self.plans {
+            write!(f, "; with {name} in the {}: {meaning}", self.plan)?;
+        }
+        if let Some(trial) = &self.trial {
+            write!(f, "; on trial: {}", trial.meaning)?;
+        }
+        match Mode::of_word(self.mode) {
+            Some(Mode::Shadow) => f.write_str(" (shadow: counted, never refused)"),
+            Some(Mode::Mark) => f.write_str(" (mark: never refused, the service behind is told)"),
+            Some(Mode::Enforce) | None => Ok(()),
         }
     }
 }
@@ -142,6 +170,9 @@ pub(crate) fn allows(allowance: &Allowance, whose: &str) -> String {
                 grouped(*limit),
                 in_words(*window)
             )
+        }
+        Allowance::Quota(Terms::Concurrency { limit, .. }) => {
+            format!("{} at once{whose}", grouped(*limit))
         }
     }
 }
@@ -243,41 +274,6 @@ fn scope(matches: &Match) -> String {
         .chain(headers)
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// The span in which a rule's worst case is told: its own.
-const fn own_span(terms: &Terms) -> Span {
-    match terms {
-        Terms::Bucket { pace, .. } => pace.per,
-        Terms::FixedWindow { window, .. }
-        | Terms::SlidingLog { window, .. }
-        | Terms::SlidingCounter { window, .. } => *window,
-    }
-}
-
-fn at_most(terms: &Terms) -> String {
-    let span = own_span(terms);
-    format!(
-        "at most {} in any {}",
-        grouped(worst_case(terms, span)),
-        in_words(span)
-    )
-}
-
-fn interval(terms: &Terms) -> String {
-    let Terms::Bucket {
-        pace: Pace { units, per },
-        ..
-    } = terms
-    else {
-        return String::new();
-    };
-    let us = per.as_micros();
-    if us.is_multiple_of(*units) {
-        let each = Span::from_micros(us / units).unwrap_or(*per);
-        return format!("one per {}", in_words(each));
-    }
-    format!("one per about {}", short(us.into(), (*units).into()))
 }
 
 #[cfg(all(test, feature = "toml"))]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jeton_wire::ratelimit::MAX_NAME_LEN;
 
-use super::RuleWords;
+use super::{LimitWords, RuleWords};
 use crate::compiled::Policy;
 use crate::units::grouped;
 
@@ -65,7 +65,7 @@ impl fmt::Display for PolicyTable<'_> {
         if rules.is_empty() {
             return Ok(());
         }
-        let rows: Vec<Row> = rules.iter().map(Row::of).collect();
+        let rows: Vec<Row> = rules.iter().flat_map(Row::of).collect();
         let widest = |of: fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let names = widest(|row| row.name.chars().count()).clamp(4, MAX_NAME_LEN);
         let words = widest(|row| {
@@ -86,36 +86,54 @@ impl fmt::Display for PolicyTable<'_> {
     }
 }
 
-/// One rule, laid out.
+/// One limit, laid out: that of a rule, or below it one of a plan or on trial.
 struct Row {
     name: String,
     lines: Vec<String>,
     second: String,
     minute: String,
-    shadow: bool,
+    /// A mode without a vote.
+    mode: &'static str,
 }
 
 impl Row {
-    fn of(words: &RuleWords) -> Self {
-        let number = |most: Option<u64>| most.map_or_else(|| "–".to_owned(), grouped);
+    fn of(words: &RuleWords) -> Vec<Self> {
         let mut lines = wrap(&words.meaning);
         if !words.scope.is_empty() {
             lines.extend(wrap(&format!("for {}", words.scope)));
         }
         lines.extend(wrap(&words.missing));
         let at_most = Some(&words.at_most).filter(|_| !words.in_columns);
-        let promises = at_most.into_iter().chain([&words.interval]);
-        let promises: Vec<&str> = promises
-            .map(String::as_str)
-            .filter(|text| !text.is_empty())
-            .collect();
-        lines.extend(wrap(&promises.join("; ")));
-        Self {
+        lines.extend(wrap_all(at_most.into_iter().chain([&words.interval])));
+        lines.extend(wrap(&words.settling));
+        let own = Self {
             name: words.name.clone(),
             lines,
             second: number(words.any_second),
             minute: number(words.any_minute),
-            shadow: words.shadow,
+            mode: if words.shadow { words.mode } else { "" },
+        };
+        let plan = |limit: &LimitWords| {
+            let head = format!("{} in the {}:", limit.name, words.plan);
+            Self::below(&head, limit, "")
+        };
+        let trial = words.trial.iter();
+        let trial = trial.map(|limit| Self::below("on trial:", limit, "shadow"));
+        let plans = words.plans.iter().map(plan);
+        std::iter::once(own).chain(plans).chain(trial).collect()
+    }
+
+    fn below(head: &str, limit: &LimitWords, mode: &'static str) -> Self {
+        let mut lines = wrap(&format!("{head} {}", limit.meaning));
+        if !limit.in_columns {
+            lines.extend(wrap(&limit.at_most));
+        }
+        Self {
+            name: String::new(),
+            lines,
+            second: number(limit.any_second),
+            minute: number(limit.any_minute),
+            mode,
         }
     }
 
@@ -125,7 +143,7 @@ impl Row {
             lines,
             second,
             minute,
-            shadow,
+            mode,
         } = self;
         let mut lines = lines.iter();
         let first = lines.next().map_or("", String::as_str);
@@ -133,9 +151,22 @@ impl Row {
             f,
             "  {name:names$}  {first:words$}  {second:>7}  {minute:>9}"
         )?;
-        writeln!(f, "{}", if *shadow { "  shadow" } else { "" })?;
+        match *mode {
+            "" => writeln!(f)?,
+            mode => writeln!(f, "  {mode}")?,
+        }
         lines.try_for_each(|line| writeln!(f, "  {:names$}  {line}", ""))
     }
+}
+
+fn number(most: Option<u64>) -> String {
+    most.map_or_else(|| "–".to_owned(), grouped)
+}
+
+/// Several promises as one text.
+fn wrap_all<'w>(promises: impl Iterator<Item = &'w String>) -> Vec<String> {
+    let promises = promises.map(String::as_str).filter(|text| !text.is_empty());
+    wrap(&promises.collect::<Vec<_>>().join("; "))
 }
 
 /// Breaks a text between words.

@@ -9,7 +9,8 @@ use crate::rule::Terms;
 ///
 /// A bucket is bounded by burst + rate × time over a span with both its ends. Spans over windows
 /// and logs are half-open, as windows themselves are: a hit leaves a log exactly one window after
-/// it came.
+/// it came. Of `concurrency`, which counts requests in flight, any number can pass in a span:
+/// [`u64::MAX`].
 ///
 /// ```
 /// use jeton_policy::{Terms, parse_duration, parse_rate, worst_case};
@@ -37,6 +38,7 @@ pub fn worst_case(terms: &Terms, span: Span) -> u64 {
             anchor,
         } => fixed(limit, window.as_micros().max(1), anchor, t),
         Terms::SlidingCounter { limit, window } => counter(limit, window.as_micros().max(1), t),
+        Terms::Concurrency { .. } => u64::MAX,
     }
 }
 

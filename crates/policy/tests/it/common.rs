@@ -26,6 +26,7 @@ impl References {
                 ("ORIGIN", "https://hunter2.example"),
                 ("EMPTY", ""),
                 ("NAME", SECRET),
+                ("JETON_TOKEN", "hunter2-hunter2-hunter2"),
             ]),
             files: BTreeMap::from([("/run/secrets/tier", "hunter2\n")]),
         }

@@ -73,6 +73,11 @@ enum Numbers {
         rate_per_us: u64,
         burst: u64,
     },
+    Concurrency {
+        algorithm: &'static str,
+        limit: u64,
+        lease_us: u64,
+    },
 }
 
 impl<'a> RuleEntry<'a> {
@@ -131,6 +136,11 @@ impl Numbers {
                 window: span,
                 anchor,
             }) => window(limit, span, Some(anchor_word(anchor))),
+            Allowance::Quota(Terms::Concurrency { limit, lease }) => Self::Concurrency {
+                algorithm,
+                limit,
+                lease_us: lease.as_micros(),
+            },
             Allowance::Quota(
                 Terms::SlidingLog {
                     limit,

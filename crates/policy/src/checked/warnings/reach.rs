@@ -57,7 +57,8 @@ fn silenced(rule: &Rule, other: &Rule) -> Option<Reason> {
         return None;
     }
     let votes = other.mode.has_vote();
-    if votes && other.allowance == Allowance::Deny && rule.allowance != Allowance::Deny {
+    let denies = other.allowance == Allowance::Deny && other.plan.is_none();
+    if votes && denies && rule.allowance != Allowance::Deny {
         let why = format!("{:?} denies all its requests", other.name);
         return Some((why, "a narrower `match` for the rule that denies"));
     }

@@ -148,10 +148,10 @@ fn a_policy_that_cannot_be_served_says_why() {
         ("[api]\nlisten = \"0.0.0.0:0\"\n", "`token`"),
         (
             "[api]\nlisten = \"192.0.2.1:0\"\n",
-            "a later version has tokens",
+            "whoever reaches it may spend",
         ),
         (
-            "[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"a\"\n",
+            "[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"\"\n",
             "`token`",
         ),
         ("[rls]\nlisten = \"127.0.0.1:0\"\n", "rls"),

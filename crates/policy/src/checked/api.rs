@@ -1,0 +1,127 @@
+//! `[api]`: where it listens, and who may do what.
+
+use jeton_wire::client_ip::Prefixes;
+
+use super::addresses::{parse_network, prefixes};
+use super::listen::parse_listen;
+use crate::diagnostic::{Fault, code};
+use crate::language::{Form, Shape, Vocabulary, word};
+use crate::raw::{Context, Section, Spotted};
+use crate::secret::Secret;
+use crate::setting::Setting;
+use crate::settings::{Api, Listen};
+use crate::source::Mark;
+
+pub(super) const API: Vocabulary = Vocabulary {
+    section: "[api]",
+    example: "[api]",
+    about: "Decisions, health and metrics over HTTP.",
+    known: &[
+        word(
+            "listen",
+            Shape::Text(Form::Listen),
+            "Where callers connect. Beyond this machine, `token` is needed.",
+        ),
+        word(
+            "token",
+            Shape::Text(Form::Token),
+            "What callers of decisions send as `authorization: Bearer …`. Default: none, on \
+             loopback addresses and Unix sockets only.",
+        ),
+        word(
+            "admin_token",
+            Shape::Text(Form::Token),
+            "What operators send who reset, block, override and switch modes. Default: `token`.",
+        ),
+        word(
+            "gateways",
+            Shape::Texts(Form::Network),
+            "Peers whose word for a request's method, path and client /v1/auth believes.",
+        ),
+    ],
+    required: &["listen"],
+    later: &[],
+};
+
+/// A shorter one could be tried out.
+const STRONG: usize = 16;
+
+pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Api>> {
+    let section = Section::open(cx, &API, root.item("api")?)?;
+    section.require(cx, "listen", "listen = \"127.0.0.1:7070\"");
+    let listen = section.parsed(cx, "listen", parse_listen);
+    let token = token(cx, &section, "token");
+    let admin_token = token_beside(cx, &section, token.as_ref());
+    let gateways = gateways(cx, &section);
+    let listen = listen?;
+    if !section.has("token") {
+        refuse_beyond_loopback(cx, &listen.value, listen.mark);
+    }
+    let value = Api {
+        listen: listen.value,
+        token,
+        admin_token,
+        gateways,
+    };
+    let mark = listen.mark;
+    Some(Spotted { value, mark })
+}
+
+/// Whoever reaches the API may spend what clients have left.
+fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: Mark) {
+    let Listen::Tcp(address) = listen.get() else {
+        return;
+    };
+    if !address.ip().to_canonical().is_loopback() {
+        let what = "the API listens beyond this machine, where it needs a `token`";
+        let fault = Fault::new(code::API_OPEN, what)
+            .label("whoever reaches it may spend what clients have left")
+            .fix("token = { env = \"JETON_TOKEN\" }, or a loopback address");
+        let _: Option<()> = cx.error(mark, fault);
+    }
+}
+
+fn token(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Secret> {
+    let random = || "a random one: openssl rand -hex 32";
+    let parse = |text: &str| {
+        let fault = |why: &str| Fault::new(code::TOKEN, format!("`{key}` {why}")).fix(random());
+        match text {
+            "" => Err(fault("is empty, and whoever sends none has it")),
+            _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(fault("has a character that no header field carries safely"))
+            }
+            _ => Ok(Secret::new(text.to_owned())),
+        }
+    };
+    let token = section.parsed(cx, key, parse)?;
+    if token.value.get().expose().len() < STRONG {
+        let what = format!("`{key}` has fewer than {STRONG} characters");
+        let fault = Fault::new(code::WEAK_TOKEN, what).fix(random());
+        cx.findings.warning(section.mark_of(key), fault);
+    }
+    Some(token.value.get().clone())
+}
+
+/// Two tokens that are one would let callers do what operators may.
+fn token_beside(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    other: Option<&Secret>,
+) -> Option<Secret> {
+    let admin = token(cx, section, "admin_token")?;
+    if other == Some(&admin) {
+        let what = "`admin_token` is the same as `token`";
+        let fault = Fault::new(code::TOKEN, what)
+            .label("who takes could reset and block")
+            .fix("another one, or leave it out");
+        return cx.error(section.mark_of("admin_token"), fault);
+    }
+    Some(admin)
+}
+
+fn gateways(cx: &mut Context<'_>, section: &Section<'_>) -> Prefixes {
+    if section.has_empty_list("gateways") {
+        return Prefixes::default();
+    }
+    prefixes(section.each(cx, "gateways", parse_network))
+}
