@@ -10,6 +10,7 @@ mod args;
 mod check;
 mod config;
 mod demo;
+mod explain;
 mod failure;
 mod help;
 mod number;
@@ -41,6 +42,7 @@ pub fn main() -> ExitCode {
         Command::Proxy(flags) => proxy::run(flags),
         Command::Serve(flags) => serve::run(flags),
         Command::Check(flags) => check::run(flags),
+        Command::Explain(flags) => explain::run(flags),
         Command::Simulate(flags) => simulate::run(flags),
         Command::Help(flags) => help::run(flags),
         Command::Completions(flags) => shell::completions(flags),

@@ -29,4 +29,5 @@ mod step;
 pub use event::Event;
 pub use input::InputError;
 pub use line::{Line, Unit};
+pub(crate) use line::{reason, refusing};
 pub use step::step;

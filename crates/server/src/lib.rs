@@ -4,6 +4,7 @@
 //!   request and streams what passes to one upstream.
 //! - [`door`]: that question, put to the gate, and its answer in the words of HTTP.
 //! - [`engine`]: events in, lines out, for traces and calls alike.
+//! - [`explain`]: what a policy makes of a request and why, as JSON and as text.
 //! - [`api`]: the HTTP decision API.
 //! - [`metrics`]: what `/metrics` tells.
 //! - [`run`]: everything a policy names, started, served and drained.
@@ -18,6 +19,7 @@ pub mod api;
 pub mod cli;
 pub mod door;
 pub mod engine;
+pub mod explain;
 pub mod metrics;
 pub mod proxy;
 pub mod run;

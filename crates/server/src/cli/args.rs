@@ -45,6 +45,8 @@ pub(super) enum Command {
     Serve(Serve),
     /// Read a policy file: every mistake at once, each rule in words.
     Check(Check),
+    /// Which rules speak of a request, and why: who would deny, what is left.
+    Explain(Explain),
     /// Run a trace through a policy on a virtual clock.
     Simulate(Simulate),
     /// Explain an error or warning by its code, or a command.
@@ -142,6 +144,45 @@ pub(super) struct Check {
     /// The JSON Schema of policy files, for editors; no file is read.
     #[arg(long, conflicts_with_all = ["config", "json"])]
     pub(super) schema: bool,
+}
+
+/// `jeton explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  jeton explain --request \"POST /login\" --ip 192.0.2.7
+  jeton explain --config jeton.toml --request \"GET /reports/7/export\" \\
+                --header \"x-api-key: k1\" --host api.example --json
+  jeton explain --request \"POST /login\" --ip 192.0.2.7 \\
+                --api http://127.0.0.1:7070
+
+Nothing is charged, and no key is created. A file has no state, so its counters
+are fresh; with --api the running process is asked, by its own policy and
+counters, and no file is read. JETON_TOKEN is its token, if it asks for one.
+Fields that choose a plan or name a cost are believed, as of a trusted peer.
+
+Exit status: 0 if the request is explained, whether it would pass or not.")]
+pub(super) struct Explain {
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
+    pub(super) config: PathBuf,
+    /// Method and path, with the query if there is one: "POST /login".
+    #[arg(long, value_name = "REQUEST")]
+    pub(super) request: String,
+    /// The client's address; without it the client has none.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) ip: Option<String>,
+    /// A header field, "x-plan: pro"; repeat it for several.
+    #[arg(long, value_name = "NAME:VALUE")]
+    pub(super) header: Vec<String>,
+    /// The host that the client names.
+    #[arg(long, value_name = "HOST")]
+    pub(super) host: Option<String>,
+    /// Ask a running process: http://host:port, or unix:/path.
+    #[arg(long, value_name = "URL")]
+    pub(super) api: Option<String>,
+    /// One JSON document on standard output instead of text.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `jeton simulate`.

@@ -15,6 +15,8 @@ const WRONG_COMMAND_LINE: u8 = 2;
 pub(super) enum Failure {
     /// In one message that says what to do.
     Message(String),
+    /// The command line is wrong, in one message that says what to write.
+    Usage(String),
     /// The policy has mistakes.
     Policy(Report),
     /// The flags that stand for a policy have mistakes.
@@ -32,11 +34,11 @@ impl Failure {
     pub(super) fn report(self) -> ExitCode {
         let paint = Paint::for_stderr();
         let status = match self {
-            Self::Flags(_) => ExitCode::from(WRONG_COMMAND_LINE),
+            Self::Flags(_) | Self::Usage(_) => ExitCode::from(WRONG_COMMAND_LINE),
             _ => ExitCode::FAILURE,
         };
         let text = match self {
-            Self::Message(message) => format!("error: {message}"),
+            Self::Message(message) | Self::Usage(message) => format!("error: {message}"),
             Self::Policy(report) | Self::Flags(report) => report.to_string(),
             Self::NobodyReads => return ExitCode::SUCCESS,
         };

@@ -91,7 +91,7 @@ impl Serialize for Line<'_> {
 }
 
 /// Why no counter decided; none if counters did.
-const fn reason(disposition: Disposition) -> Option<&'static str> {
+pub(crate) const fn reason(disposition: Disposition) -> Option<&'static str> {
     match disposition {
         Disposition::Unmatched => Some("unmatched"),
         Disposition::Unlimited => Some("unlimited"),
@@ -112,7 +112,7 @@ const fn reason(disposition: Disposition) -> Option<&'static str> {
 }
 
 /// The rule that refused by a word.
-fn refusing(answered: &Answered) -> Option<&str> {
+pub(crate) fn refusing(answered: &Answered) -> Option<&str> {
     match answered.disposition() {
         Disposition::Refused { rule, .. } => answered
             .policy()

@@ -6,11 +6,12 @@ use jeton::policy::{CODES, schema};
 
 use crate::support::binary::{jeton, stderr, stdout};
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "demo",
     "proxy",
     "serve",
     "check",
+    "explain",
     "simulate",
     "help",
     "completions",

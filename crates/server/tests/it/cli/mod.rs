@@ -2,6 +2,7 @@
 
 mod check;
 mod demo;
+mod explain;
 mod help;
 mod simulate;
 mod start;

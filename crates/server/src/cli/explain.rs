@@ -1,0 +1,63 @@
+//! `jeton explain`: what a policy makes of a request, and why; charges nothing.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use jeton::{Clock, Gate};
+
+use super::args::Explain;
+use super::config;
+use super::failure::Failure;
+use super::paint::Paint;
+use crate::explain::{Document, Mark, Question, Written, write_text};
+use crate::run::{Seeding, table_for};
+
+pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
+    let written = Written {
+        request: Some(flags.request.clone()),
+        ip: flags.ip.clone(),
+        host: flags.host.clone(),
+        headers: flags.header.clone(),
+    };
+    // What is wrong with it is told before a file is read or a server asked.
+    let question = Question::read(&written)
+        .map_err(|error| Failure::Usage(format!("--{}: {}", error.field, error.what)))?;
+    let document = offline(flags, &question)?;
+    print(&document, flags.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The policy of the file, with counters that nobody has used.
+fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
+    let policy = config::load(&flags.config)?.policy;
+    let table = table_for(&policy.settings().store, Seeding::Secret).map_err(Failure::new)?;
+    let gate = Gate::new(policy, Arc::new(table), Clock::system());
+    let explained = runtime()?.block_on(gate.explain(&question.facts()));
+    Ok(Document::new(question, &explained, 0))
+}
+
+fn print(document: &Document, json: bool) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, document).map_err(io::Error::from)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    let paint = Paint::for_stdout();
+    let mut text = String::new();
+    let written = write_text(document, &mut text, &|mark, word| match mark {
+        Mark::Allows => paint.allowed(word),
+        Mark::Denies => paint.denied(word),
+        Mark::WouldDeny | Mark::Silent => word.to_owned(),
+    });
+    written.map_err(Failure::new)?;
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    built.map_err(Failure::new)
+}

@@ -1,0 +1,75 @@
+//! An explanation as JSON, which reads back into the same.
+
+use jeton::{Answered, Explained, Span};
+use serde::{Deserialize, Serialize};
+
+use super::client::Client;
+use super::question::Question;
+use super::rules::Entry;
+use crate::engine::{reason, refusing};
+
+/// What a policy makes of a request, and why. Spans of time are in milliseconds, rounded up;
+/// secrets are in it as fingerprints only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// Whether the request would pass.
+    pub allowed: bool,
+    /// Whether it costs more than a rule can ever hold.
+    pub impossible: bool,
+    /// The wait after which it would pass if nobody else competes; `None` if waiting is no help.
+    pub retry_after_ms: Option<u64>,
+    /// Why, if no counter decided: the words of every other answer of the API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The rules that would deny, the one with the longest wait first.
+    pub denied_by: Vec<String>,
+    /// The rules in mode `mark` that would deny; the service is told in `x-jeton-limited`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<String>,
+    /// The instant of the state, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// How often the process has taken up a policy; 0 for a file that no process serves.
+    pub generation: u64,
+    /// Every rule, in the order of the file.
+    pub rules: Vec<Entry>,
+    /// What the client would see.
+    pub client: Client,
+}
+
+impl Document {
+    /// What [`Gate::explain`](jeton::Gate::explain) said to a question, under the policy that the
+    /// process has taken up as its `generation`th.
+    pub fn new(question: &Question, explained: &Explained, generation: u64) -> Self {
+        let answered = &explained.answered;
+        let at = answered.at();
+        Self {
+            allowed: answered.allowed(),
+            impossible: answered.impossible(),
+            retry_after_ms: answered.retry_after().map(Span::as_millis_ceil),
+            reason: reason(answered.disposition()).map(str::to_owned),
+            denied_by: denied_by(answered),
+            marked: answered.marked().map(str::to_owned).collect(),
+            at_ms: at.get() / 1_000,
+            generation,
+            rules: Entry::all(explained),
+            client: Client::new(question, answered),
+        }
+    }
+}
+
+fn denied_by(answered: &Answered) -> Vec<String> {
+    if let Some(rule) = refusing(answered) {
+        return vec![rule.to_owned()];
+    }
+    let violated: Vec<&str> = answered.violated().collect();
+    let told = answered.told();
+    let by_wait = told.iter().map(|decided| decided.rule.name());
+    let mut names: Vec<String> = Vec::with_capacity(violated.len());
+    // Estimates are not told, and deny all the same.
+    for name in by_wait.chain(violated.iter().copied()) {
+        if violated.contains(&name) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
