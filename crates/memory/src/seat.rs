@@ -171,6 +171,7 @@ impl Table {
         if self.clean(region, now) && region.reserve(spot, more, budget) {
             return Fate::Own;
         }
+        let held = op.quota.kind().is_held();
         let act = match op.act {
             Act::Peek { cost } => Act::Hold { cost },
             act => act,
@@ -178,7 +179,8 @@ impl Table {
         let outcome = op.quota.decide(region.view(spot, now), &act, now);
         match (outcome.edit, outcome.decision.fit) {
             (Edit::Put { tail, .. }, _) if !region.fits(spot, &tail) => {}
-            (_, Fit::Denied { retry_after }) if op.on_deny == OnDeny::Charge => {
+            // Taking what is left would need the entry after all.
+            (_, Fit::Denied { retry_after }) if op.on_deny == OnDeny::Charge && !held => {
                 return Fate::Denied(retry_after);
             }
             _ => return Fate::Own,
@@ -188,7 +190,7 @@ impl Table {
             return Fate::Dropped;
         }
         region.overflowed += u64::from(!op.act.is_look());
-        if op.quota.kind().is_held() {
+        if held {
             return Fate::Denied(UNKNOWN_WAIT);
         }
         if self.overflow == Overflow::Allow {

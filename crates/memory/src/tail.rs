@@ -277,6 +277,17 @@ mod tests {
                     index: some / 16 % len,
                     units: 1,
                 },
+                15 if len > 0 => TailEdit::Remove {
+                    index: some / 16 % len,
+                },
+                14 if len > 0 => TailEdit::Set {
+                    index: some / 16 % len,
+                    entry: Entry {
+                        stamp,
+                        sum: some,
+                        cost: some % 9,
+                    },
+                },
                 1 => TailEdit::Splice {
                     drop_front: some / 16 % (len + 1),
                     keep: some / 256 % (len + 1),
@@ -321,6 +332,24 @@ mod tests {
     }
 
     #[test]
+    fn memory_follows_holders_that_leave_in_any_order() {
+        let budget = budget(u64::MAX);
+        let mut tails = Tails::default();
+        let number = tails.open(&budget).unwrap();
+        for stamp in 0..50_000 {
+            assert!(tails.reserve(number, 1, &budget));
+            let edit = push(&tails, number, stamp, 0);
+            tails.apply(number, &edit, &budget);
+        }
+        for left in (0..50_000).rev() {
+            let index = left * 7 % (left + 1);
+            tails.apply(number, &TailEdit::Remove { index }, &budget);
+            assert_eq!(tails.entries(number).len(), left as usize);
+        }
+        assert!(budget.bytes() < 1_000, "{}", budget.bytes());
+    }
+
+    #[test]
     fn without_memory_only_what_replaces_something_fits() {
         let budget = budget(rows_bytes(ROWS_STEP) + entries_bytes(FIRST_ENTRIES));
         let mut tails = Tails::default();
@@ -336,6 +365,11 @@ mod tests {
         assert!(tails.fits(number, &edit));
         tails.apply(number, &edit, &budget);
         assert_eq!(tails.entries(number).len(), 4);
+        let set = TailEdit::Set {
+            index: 3,
+            entry: Entry::default(),
+        };
+        assert!(tails.fits(number, &set) && tails.fits(number, &TailEdit::Remove { index: 0 }));
         assert_eq!(tails.open(&budget), None);
     }
 }

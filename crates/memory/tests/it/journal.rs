@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use jeton_core::codec::{self, Stored};
-use jeton_core::{Act, Answers, Cost, Micros, Op, Plan, RuleId, TailEdit, View};
+use jeton_core::{
+    Act, Answers, Cost, Decision, Micros, Op, Plan, Quota, Receipt, RuleId, TailEdit, View,
+};
 use jeton_memory::{Journal, Overflow, Place, Seed, Settings, Table};
 
-use crate::{Random, SECOND, bucket, counter, first, fixed, log};
+use crate::{Random, SECOND, bucket, concurrency, counter, first, fixed, log, ticket};
 
 #[derive(Default)]
 struct Kept {
@@ -44,6 +46,40 @@ fn new_table() -> Table {
     .unwrap()
 }
 
+fn charge(table: &Table, key: &[u8], quota: &Quota, cost: Cost, now: Micros) -> Decision {
+    let act = match quota.lease() {
+        Some(_) => Act::Hold { cost },
+        None => Act::Take { cost },
+    };
+    let op = Op::new(RuleId::new(1), key, quota, act);
+    let mut answers = Answers::new();
+    table.decide(Plan::one(&op), now, &mut (), &mut answers);
+    answers.plan(0).1[0]
+}
+
+fn draw(random: &mut Random, quota: &Quota, receipts: &[Receipt]) -> Act {
+    match random.below(20) {
+        0 => Act::Reset,
+        1 => Act::Give {
+            units: Cost::new(random.below(5)),
+        },
+        2..4 => Act::Renew {
+            receipt: *random.pick(receipts),
+        },
+        4..8 if quota.lease().is_some() => Act::Settle {
+            receipt: *random.pick(receipts),
+            actual: Cost::new(random.below(3)),
+            max_debt: Cost::MAX,
+        },
+        _ if quota.lease().is_some() => Act::Hold {
+            cost: Cost::new(random.below(5)),
+        },
+        _ => Act::Take {
+            cost: Cost::new(random.below(5)),
+        },
+    }
+}
+
 #[test]
 fn a_table_filled_from_a_journal_answers_the_same() {
     let quotas = [
@@ -52,23 +88,24 @@ fn a_table_filled_from_a_journal_answers_the_same() {
         first(40, SECOND),
         counter(40, SECOND),
         log(40, SECOND),
+        concurrency(40, SECOND / 4),
+        ticket(SECOND / 4),
     ];
     let (table, mut kept) = (new_table(), Kept::default());
     let mut random = Random(3);
     let mut answers = Answers::new();
     let name = |n: u64| n.to_le_bytes();
+    let nothing = Micros::ZERO;
+    let mut receipts = [Receipt {
+        cost: 0,
+        part: 0,
+        at: nothing,
+        mark: nothing,
+    }; 200];
     for step in 0..50_000 {
         let key = name(random.below(100));
         let quota = random.pick(&quotas);
-        let act = match random.below(20) {
-            0 => Act::Reset,
-            1 => Act::Give {
-                units: Cost::new(random.below(5)),
-            },
-            _ => Act::Take {
-                cost: Cost::new(random.below(5)),
-            },
-        };
+        let act = draw(&mut random, quota, &receipts);
         let op = Op::new(RuleId::new(1), &key, quota, act);
         answers.clear();
         table.decide(
@@ -77,6 +114,10 @@ fn a_table_filled_from_a_journal_answers_the_same() {
             &mut kept,
             &mut answers,
         );
+        let charged = answers.plan(0).1[0].receipt;
+        if charged.cost > 0 && quota.lease().is_some() {
+            receipts[usize::try_from(step % 200).unwrap()] = charged;
+        }
     }
     assert!(kept.erased > 1_000);
     let now = Micros::new(50_000 * 100);
@@ -88,7 +129,7 @@ fn a_table_filled_from_a_journal_answers_the_same() {
     for n in 0..100 {
         for quota in &quotas {
             for cost in [Cost::ZERO, Cost::new(20), Cost::new(40), Cost::ONE] {
-                let one = |table: &Table| table.take(RuleId::new(1), &name(n), quota, cost, now);
+                let one = |table: &Table| charge(table, &name(n), quota, cost, now);
                 let decision = one(&table);
                 assert_eq!(decision, one(&other));
                 used += u64::from(decision.remaining < 40);

@@ -4,8 +4,10 @@
 
 mod differential;
 mod expiry;
+mod held;
 mod held_up;
 mod journal;
+mod notes;
 mod overflow;
 mod settings;
 mod threads;
@@ -58,6 +60,14 @@ fn counter(limit: u64, us: u64) -> Quota {
 
 fn log(limit: u64, us: u64) -> Quota {
     Quota::sliding_log(limit, span(us)).unwrap()
+}
+
+fn concurrency(limit: u64, lease_us: u64) -> Quota {
+    Quota::concurrency(limit, span(lease_us)).unwrap()
+}
+
+fn ticket(ttl_us: u64) -> Quota {
+    Quota::ticket(span(ttl_us)).unwrap()
 }
 
 fn table(max_keys: u64, max_memory_bytes: u64, overflow: Overflow) -> Table {
