@@ -9,7 +9,7 @@ use super::decode::read_key;
 use super::policy::Policy;
 use crate::Mode;
 use crate::alternative::Alternative;
-use crate::diagnostic::Fault;
+use crate::diagnostic::{Fault, code};
 use crate::orders::Order;
 use crate::rule::Allowance;
 
@@ -106,13 +106,11 @@ impl Policy {
     /// # Errors
     /// [`Fault`] names the setting that does not fit, and the fix.
     pub fn alternative(&self, rule: usize, settings: &Alternative) -> Result<Allowance, Fault> {
-        match self.rules().get(rule) {
-            Some(rule) => settings.applied(rule.rule()),
-            None => Err(Fault::new(
-                crate::diagnostic::code::UNKNOWN,
-                "there is no such rule",
-            )),
-        }
+        let Some(rule) = self.rules().get(rule) else {
+            let fault = Fault::new(code::UNKNOWN, "there is no such rule");
+            return Err(fault.fix("the name of a rule"));
+        };
+        settings.applied(rule.rule())
     }
 
     fn add_order(&self, orders: &mut Orders, order: &Order) -> Result<(), String> {

@@ -375,7 +375,7 @@ fn f53_preflights_have_a_counter_of_their_own_ten_times_as_large() {
     let preflight = Request::preflight("/");
     let evaluation = policy.evaluate(&preflight, &NOTHING, NOW, &mut buffers);
     let charge = evaluation.charges().next().unwrap();
-    assert!((charge.counter == Counter::Preflights));
+    assert_eq!(charge.counter, Counter::Preflights);
     assert_eq!(charge.id, policy.rules()[0].preflight_id());
     assert_ne!(charge.id, policy.rules()[0].id());
     assert_eq!(charge.quota.limit(), 100);
@@ -384,11 +384,9 @@ fn f53_preflights_have_a_counter_of_their_own_ten_times_as_large() {
     let mut buffers = Buffers::default();
     let evaluation = policy.evaluate(&plain, &NOTHING, NOW, &mut buffers);
     let charge = evaluation.charges().next().unwrap();
-    assert!(
-        !(charge.counter == Counter::Preflights)
-            && charge.id == policy.rules()[0].id()
-            && charge.quota.limit() == 10
-    );
+    assert_eq!(charge.counter, Counter::Requests);
+    assert_eq!(charge.id, policy.rules()[0].id());
+    assert_eq!(charge.quota.limit(), 10);
     // All three signs are needed.
     for request in [
         Request::get("/")

@@ -52,6 +52,25 @@ fn words() -> impl Strategy<Value = String> {
         "upstream = ",
         "exempt = ",
         "mode = ",
+        "plan = ",
+        "plans = { pro = ",
+        "count = { status = ",
+        "cost = ",
+        "cost = { response = ",
+        "estimate = ",
+        "trial = { ",
+        "max_debt = ",
+        "hold_wait = ",
+        "on_deny = ",
+        "on_failure = ",
+        "lease = ",
+        "token = ",
+        "admin_token = ",
+        "gateways = ",
+        "\"header:x-plan\"",
+        "\"concurrency\"",
+        "\"4xx\"",
+        "\"charge\"",
         "\"api\"",
         "[\"client-ip\"]",
         "\"token-bucket\"",
@@ -102,15 +121,26 @@ proptest! {
         key in prop::sample::select(vec![
             "name", "key", "missing", "algorithm", "limit", "window", "anchor", "rate", "burst",
             "mode", "replaces", "secret_key", "match", "match.path", "match.host", "match.method",
-            "match.with", "match.header", "match.match_case",
+            "match.with", "match.header", "match.match_case", "plan", "plans", "plans.a", "plans.a.rate",
+            "plans.a.limit", "count", "count.status", "cost", "cost.response", "cost.estimate",
+            "trial", "trial.burst", "trial.rate", "max_debt", "hold_wait", "on_deny", "on_failure",
+            "on_failure.local", "lease",
         ]),
         value in prop::sample::select(vec![
             "0", "1", "-1", "1.5", "nan", "inf", "true", "\"\"", "\"x\"", "[]", "[\"x\"]", "{}",
             "[[]]", "[{}]", "2026-11-30", "{ env = \"SECRET\" }", "\"0/0\"", "\"1/s\"",
-            "9223372036854775807", "\"deny\"", "\"1us\"", "{ x-a = 1 }", "\"path\"", "\"/\"",
+            "9223372036854775807", "\"deny\"", "\"1us\"", "{ x-a = 1 }", "\"path\"", "\"/\"", "401",
+            "[401, \"5xx\"]", "\"header:x-a\"", "\"trailer:x-a\"", "\"keep\"", "\"allow\"",
+            "{ rate = \"1/s\" }", "{ status = \"4xx\" }", "{ response = \"header:x\", estimate = 1 }",
         ]),
     ) {
         read(&format!("[[rule]]\n{key} = {value}\n"));
         read(&format!("[[rule]]\nname = \"a\"\nkey = \"path\"\nalgorithm = \"gcra\"\n{key} = {value}\n"));
+        let bucket = "name = \"a\"\nkey = \"path\"\nalgorithm = \"gcra\"\nrate = \"9/s\"";
+        let plan = "plan = \"query:plan\"\nplans.b = \"deny\"";
+        read(&format!("[[rule]]\n{bucket}\n{key} = {value}\n"));
+        read(&format!("[[rule]]\n{bucket}\n{plan}\n{key} = {value}\n"));
+        let concurrency = bucket.replace("gcra", "concurrency").replace("rate = \"9/s\"", "limit = 9\nlease = \"9s\"");
+        read(&format!("[[rule]]\n{concurrency}\n{key} = {value}\n"));
     }
 }
