@@ -27,6 +27,12 @@ pub(crate) fn gate(text: &str) -> Gate {
     gate_over(Arc::new(Table::new(&Settings::default()).unwrap()), text)
 }
 
+/// A gate over memory that goes by `clock`.
+pub(crate) fn gate_on(text: &str, clock: Clock) -> Gate {
+    let table = Arc::new(Table::new(&Settings::default()).unwrap());
+    Gate::new(policy(text), table, clock)
+}
+
 pub(crate) fn named(gate: &Gate, verb: Verb, charges: &[(&str, &str, u64)]) -> Answered {
     let keys: Vec<[&str; 1]> = charges.iter().map(|(_, key, _)| [*key]).collect();
     let charges: Vec<NamedCharge<'_>> = charges
