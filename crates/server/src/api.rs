@@ -1,29 +1,39 @@
-//! The HTTP decision API: `POST /v1/take`, `POST /v1/check`, `GET /v1/rules`, `GET /healthz`,
-//! `GET /readyz`, `GET /metrics`.
+//! The HTTP decision API; `/openapi.json` describes it.
 //!
-//! A call's body is what a line of a trace is, without time and verb; its answer is the line that
+//! A call's body is what a line of a trace is, without time and op; its answer is the line that
 //! `jeton simulate` prints, in milliseconds (see [`crate::engine`]). With `?deny=429` every denial,
 //! for whatever reason, also has that status and the fields of a denial. Errors are problem
 //! documents (RFC 9457). Health and metrics are asked by machines that must always get through:
 //! no limit stands before them.
 
+mod access;
 mod answer;
+mod batch;
+mod body;
+mod decide;
+mod explain;
+mod forward_auth;
 mod guard;
 mod listen;
+mod openapi;
+mod orders;
+mod routes;
 mod rules;
 mod status;
-mod verbs;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::{Method, StatusCode};
 use jeton::Gate;
 
 use crate::metrics::Metrics;
+use access::Tokens;
+use listen::Reach;
 pub use listen::{Bound, bind};
 pub(crate) use rules::RuleEntry;
 
@@ -57,33 +67,34 @@ impl Api {
 
     /// Tells `/readyz` that this process takes no new work.
     pub fn drain(&self) {
-        self.0
-            .ready
-            .store(false, std::sync::atomic::Ordering::Release);
+        self.0.ready.store(false, Ordering::Release);
     }
 
-    /// The routes. `loopback_only` answers no other `Host`s: a page of a foreign site, whose name
-    /// was made to point here, must not get through.
-    fn router(self, loopback_only: bool) -> Router {
-        Router::new()
-            .route("/v1/take", post(verbs::take))
-            .route("/v1/check", post(verbs::check))
-            .route("/v1/rules", get(rules::rules))
-            .route("/healthz", get(status::healthz))
-            .route("/readyz", get(status::readyz))
-            .route("/metrics", get(status::metrics))
+    /// The routes, behind what keeps foreign pages and strangers out. On loopback no other `Host`s
+    /// are answered: a page of a foreign site, whose name was made to point here, must not get
+    /// through.
+    fn router(self, reach: Reach) -> Router {
+        let policy = self.0.gate.policy();
+        let tokens = Tokens::of(policy.settings().api.as_ref(), reach);
+        routes::router(&tokens, reach)
             .fallback(async || {
                 let detail = "There is nothing at this path.";
                 answer::problem_of(StatusCode::NOT_FOUND, detail)
             })
-            .method_not_allowed_fallback(async || {
-                let detail = "This path takes another method; `Allow` says which.";
-                answer::problem_of(StatusCode::METHOD_NOT_ALLOWED, detail)
-            })
+            .method_not_allowed_fallback(other_method)
             .layer(axum::middleware::from_fn_with_state(
-                loopback_only,
+                reach == Reach::Loopback,
                 guard::guard,
             ))
             .with_state(self)
     }
+}
+
+/// `Allow` says which methods there are; asking for them is no error.
+async fn other_method(request: Request) -> Response {
+    if request.method() == Method::OPTIONS {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    let detail = "This path takes another method; `Allow` says which.";
+    answer::problem_of(StatusCode::METHOD_NOT_ALLOWED, detail)
 }

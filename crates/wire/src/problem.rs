@@ -175,6 +175,21 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The same problem, of this member of a JSON body.
+    ///
+    /// ```
+    /// # use jeton_wire::problem::{Format, Problem};
+    /// let problem = Problem::new(404, "It is over.").with_field("handle");
+    /// assert!(problem.body(Format::Json).contains(r#""field":"handle""#));
+    /// ```
+    #[must_use]
+    pub fn with_field(self, field: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            field: Some(field.into()),
+            ..self
+        }
+    }
+
     /// The status to answer with.
     #[must_use]
     pub const fn status(&self) -> u16 {

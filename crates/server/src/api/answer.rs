@@ -5,7 +5,39 @@ use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use jeton::wire::problem::{Format, Problem};
+use schemars::JsonSchema;
 use serde::Serialize;
+
+/// A refusal, or an error (RFC 9457).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+#[allow(
+    dead_code,
+    reason = "the schema of what `wire` writes; a test holds them together"
+)]
+pub(super) struct ProblemDocument {
+    /// What kind of problem it is; `about:blank` where the status says it all.
+    r#type: String,
+    /// The kind in words.
+    title: String,
+    /// The status that it is answered with.
+    #[schemars(range(min = 400, max = 599))]
+    status: u16,
+    /// What is wrong here, and what to do.
+    detail: String,
+    /// The member of the body, or the parameter, that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    field: Option<String>,
+    /// The rules whose limits it hurts.
+    #[serde(rename = "violated-policies", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    violated_policies: Option<Vec<String>>,
+    /// Seconds after which it may be tried again.
+    #[serde(rename = "retry-after", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    retry_after: Option<u64>,
+}
 
 /// A problem as the API answers it: always JSON.
 pub(super) fn problem(problem: &Problem<'_>) -> Response {

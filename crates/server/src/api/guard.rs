@@ -4,7 +4,8 @@
 //! Such a page can send requests here in two ways. Its name can be made to point to this machine
 //! (DNS rebinding): then `Host` is that name, and is refused. Or it sends a form or script request
 //! across origins: then `Origin` is foreign and is refused, and a body that is not
-//! `application/json` is refused too, since browsers send that type only after asking.
+//! `application/json` is refused too, since browsers send that type only after asking. They also
+//! ask before every method but GET, HEAD and POST, and are given no leave.
 
 use std::net::IpAddr;
 
@@ -15,6 +16,7 @@ use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::answer::problem_of;
+use super::forward_auth::FORWARD_AUTH;
 
 /// Refuses what a browser may have been tricked into sending.
 pub(super) async fn guard(
@@ -29,6 +31,10 @@ pub(super) async fn guard(
 }
 
 fn refusal(loopback_only: bool, request: &Request) -> Option<(StatusCode, &'static str)> {
+    // What a gateway passes on has the client's fields. It tells gateways by their address.
+    if request.uri().path() == FORWARD_AUTH {
+        return None;
+    }
     let headers = request.headers();
     let host = text(headers, HOST.as_str());
     if loopback_only {
@@ -50,7 +56,11 @@ fn refusal(loopback_only: bool, request: &Request) -> Option<(StatusCode, &'stat
             "A page of another origin may not write here.",
         ));
     }
-    if *request.method() == Method::POST && !is_json(headers) {
+    let has_body = matches!(
+        *request.method(),
+        Method::POST | Method::PUT | Method::PATCH
+    );
+    if has_body && !is_json(headers) {
         let detail = "The body must be JSON: send `Content-Type: application/json`.";
         return Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }

@@ -1,11 +1,15 @@
 //! The API's listener: bounded connections, bounded waits, a drain that ends.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,6 +23,26 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 
 /// How long calls in flight may take to end when the API is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// Its address; that of an IPv4 client is one, whatever the listener.
+    Tcp(IpAddr),
+    /// A Unix socket, which has none.
+    Unix,
+}
+
+/// Who can reach a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Programs on this machine, and pages that its browsers show.
+    Loopback,
+    /// Whoever may open the socket's file; no browser.
+    Socket,
+    /// Others.
+    Network,
+}
 
 /// An API that listens but does not accept yet.
 pub struct Bound {
@@ -54,8 +78,11 @@ impl Bound {
             address,
             connections,
         } = self;
-        let loopback_only = matches!(address, Address::Tcp(tcp) if tcp.ip().is_loopback());
-        let router = api.router(loopback_only);
+        let router = api.router(match &address {
+            Address::Tcp(tcp) if tcp.ip().is_loopback() => Reach::Loopback,
+            Address::Tcp(_) => Reach::Network,
+            Address::Unix(_) => Reach::Socket,
+        });
         let room = Arc::new(Semaphore::new(connections as usize));
         let (stop, stopped) = watch::channel(false);
         tokio::select! {
@@ -81,11 +108,12 @@ async fn accept_all(
     while let Ok(room) = Arc::clone(room).acquire_owned().await {
         let (router, stopped) = (router.clone(), stopped.clone());
         let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                tokio::spawn(connection(stream, router, stopped, room));
+            Listener::Tcp(listener) => listener.accept().await.map(|(stream, peer)| {
+                let caller = Caller::Tcp(peer.ip().to_canonical());
+                tokio::spawn(connection(stream, caller, router, stopped, room));
             }),
             Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
-                tokio::spawn(connection(stream, router, stopped, room));
+                tokio::spawn(connection(stream, Caller::Unix, router, stopped, room));
             }),
         };
         accepting.note(accepted).await;
@@ -94,6 +122,7 @@ async fn accept_all(
 
 async fn connection<S>(
     stream: S,
+    caller: Caller,
     router: Router,
     mut stopped: watch::Receiver<bool>,
     room: OwnedSemaphorePermit,
@@ -104,7 +133,11 @@ async fn connection<S>(
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     // Who has asked and closed its sending side is still owed the answer to what it was charged.
     http.half_close(true);
-    let service = TowerToHyperService::new(router);
+    let routed = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(caller);
+        routed.call(request)
+    });
     let serving = http.serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
     let ended = tokio::select! {

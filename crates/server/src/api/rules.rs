@@ -4,13 +4,17 @@ use axum::extract::State;
 use axum::response::Response;
 use jeton::policy::{Allowance, CompiledRule, Rule, RuleWords, Terms};
 use jeton::{Anchor, Span};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Api, answer};
 
-#[derive(Serialize)]
-struct Rules<'a> {
+/// The policy in force.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Rules<'a> {
+    /// How many policies have been in force, this one included.
     generation: u64,
+    /// In the order of the file.
     rules: Vec<RuleEntry<'a>>,
 }
 
@@ -25,7 +29,7 @@ pub(super) async fn rules(State(api): State<Api>) -> Response {
 
 /// One rule in numbers and in words. Values of header fields that it matches are left out: they
 /// may be what a client proves itself by.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct RuleEntry<'a> {
     name: &'a str,
     mode: &'static str,
@@ -42,7 +46,7 @@ pub(crate) struct RuleEntry<'a> {
     worst_case: WorstCase,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct WorstCase {
     /// In a sentence, over the rule's own span; empty for a word.
     at_most: String,
@@ -53,7 +57,7 @@ struct WorstCase {
 }
 
 /// The quota as it was written; spans in microseconds, exactly.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Numbers {
     Word {

@@ -3,19 +3,22 @@
 mod lines;
 mod summary;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
-use jeton::{Answered, Clock, Gate, Micros};
+use jeton::{Clock, Gate, Handle, Micros};
 use tokio::runtime::Runtime;
 
 use super::args::Simulate;
 use super::config;
 use super::failure::Failure;
 use super::number::grouped;
-use crate::engine::{Event, InputError, Line, step};
+use crate::engine::{Event, Failed, InputError, Outcome, TraceLine, step};
 use crate::run::{Seeding, table_for};
 use lines::Lines;
 use summary::Summary;
@@ -32,8 +35,11 @@ pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
     let gate = Gate::new(policy, Arc::new(table), Clock::fixed(Micros::ZERO));
     let (name, input) = open(flags)?;
     let mut run = Run {
-        gate,
-        runtime: waiting()?,
+        desk: Desk {
+            gate,
+            runtime: waiting()?,
+            reservations: HashMap::new(),
+        },
         lines: Lines::new(input),
         name,
     };
@@ -44,10 +50,10 @@ pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
             summary.count(event.at_us);
             Ok(())
         })?;
-        summary.print(&run.name, &run.gate, &mut out)?;
+        summary.print(&run.name, &run.desk.gate, &mut out)?;
     } else {
-        let told = run.each(|event, answered, more| {
-            serde_json::to_writer(&mut out, &Line::of_trace(event.at_us, answered))
+        let told = run.each(|event, outcome, more| {
+            serde_json::to_writer(&mut out, &TraceLine::of(event.at_us, outcome))
                 .map_err(io::Error::from)?;
             out.write_all(b"\n")?;
             // Whoever waits for this answer before it sends more gets it.
@@ -62,8 +68,7 @@ pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
 }
 
 struct Run {
-    gate: Gate,
-    runtime: Runtime,
+    desk: Desk,
     lines: Lines<Box<dyn Read>>,
     name: String,
 }
@@ -73,7 +78,7 @@ impl Run {
     /// there already.
     fn each(
         &mut self,
-        mut tell: impl FnMut(&Event<'_>, &Answered, bool) -> io::Result<()>,
+        mut tell: impl FnMut(&Event<'_>, &Outcome, bool) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let mut progress = Progress::new();
         loop {
@@ -90,17 +95,54 @@ impl Run {
                 continue;
             }
             let event = Event::from_trace(line).map_err(|error| at(&error))?;
-            let answered = decide(&self.gate, &self.runtime, &event).map_err(|error| at(&error))?;
-            tell(&event, &answered, more)?;
+            let outcome = self.desk.carry_out(&event).map_err(|error| at(&error))?;
+            tell(&event, &outcome, more)?;
             progress.step(number);
         }
     }
 }
 
-fn decide(gate: &Gate, runtime: &Runtime, event: &Event<'_>) -> Result<Answered, InputError> {
-    gate.clock().set(Micros::new(event.at_us));
-    let answered = step(gate, event)?.now();
-    Ok(answered.unwrap_or_else(|later| runtime.block_on(later.wait())))
+/// Carries events out at the instants that they tell.
+struct Desk {
+    gate: Gate,
+    runtime: Runtime,
+    /// Reservations by the names that the trace gives them; none for those that were refused.
+    reservations: HashMap<String, Option<Handle>>,
+}
+
+impl Desk {
+    fn carry_out(&mut self, event: &Event<'_>) -> Result<Outcome, Failed> {
+        self.gate.clock().set(Micros::new(event.at_us));
+        let named = event.reservation().map(str::to_owned);
+        if let Some(name) = &named
+            && let Some(Some(_)) = self.reservations.get(name)
+        {
+            let what = format!("{name:?} stands for a reservation before; choose another name");
+            return Err(InputError::new("handle", what).into());
+        }
+        let outcome = {
+            let find = |name: &str| match self.reservations.get(name) {
+                Some(handle) => Ok(handle.clone()),
+                None => {
+                    let what = format!("no reservation before this is called {name:?}");
+                    Err(InputError::new("handle", what))
+                }
+            };
+            let mut stepping = pin!(step(&self.gate, event, &find));
+            // Memory answers at once, without a runtime's doing.
+            match stepping
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+            {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => self.runtime.block_on(stepping),
+            }
+        }?;
+        if let Some(name) = named {
+            self.reservations.insert(name, outcome.handle().cloned());
+        }
+        Ok(outcome)
+    }
 }
 
 /// For stores that do not answer at once.

@@ -1,20 +1,33 @@
 //! Values of events, read strictly: nothing is guessed, and every refusal says what to write.
 
+mod schema;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use jeton::Span;
+use jeton::policy::{Mode, parse_duration};
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
+use serde::de::{
+    Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 
-/// Reads a member that is there: `null` is not the same as leaving it out.
-pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    T::deserialize(deserializer).map(Some)
+/// A member that may be left out; `null` is not the same as that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<T>(pub(super) Option<T>);
+
+impl<T> Default for Given<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Given<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
 }
 
 /// An object with these members, and not the array of their values that would be read as well.
@@ -45,38 +58,39 @@ pub(super) struct Whole(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Whole;
+        deserializer.deserialize_any(WholeReader)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number from 0 up")
-            }
+struct WholeReader;
 
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
-                Ok(Whole(value))
-            }
+impl Visitor<'_> for WholeReader {
+    type Value = Whole;
 
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
-                Err(E::custom(format_args!(
-                    "{value} is negative; write a whole number from 0 up"
-                )))
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number from 0 up")
+    }
 
-            /// The value may differ from what was written, so it is not quoted.
-            fn visit_f64<E: Error>(self, _: f64) -> Result<Whole, E> {
-                let most = u64::MAX;
-                Err(E::custom(format_args!(
-                    "write a whole number from 0 to {most} in digits only, without sign, point or \
-                     exponent"
-                )))
-            }
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
+        Ok(Whole(value))
+    }
 
-            fn visit_str<E: Error>(self, _: &str) -> Result<Whole, E> {
-                Err(E::custom("a text is no number; write it without quotes"))
-            }
-        }
-        deserializer.deserialize_any(Reader)
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
+        Err(E::custom(format_args!(
+            "{value} is negative; write a whole number from 0 up"
+        )))
+    }
+
+    /// The value may differ from what was written, so it is not quoted.
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Whole, E> {
+        let most = u64::MAX;
+        Err(E::custom(format_args!(
+            "write a whole number from 0 to {most} in digits only, without sign, point or exponent"
+        )))
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Whole, E> {
+        Err(E::custom("a text is no number; write it without quotes"))
     }
 }
 
@@ -87,6 +101,14 @@ pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 impl Text<'_> {
     pub(super) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'de, E: Error> IntoDeserializer<'de, E> for Text<'de> {
+    type Deserializer = CowStrDeserializer<'de, E>;
+
+    fn into_deserializer(self) -> Self::Deserializer {
+        self.0.into_deserializer()
     }
 }
 
@@ -170,29 +192,112 @@ impl<'de: 'a, 'a> Deserialize<'de> for Texts<'a> {
     }
 }
 
-/// Names and values in the order given; a name may come again.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Headers<'a>(pub(super) Vec<(Text<'a>, Texts<'a>)>);
+/// Units, or a word for none and for all.
+#[derive(Clone, Debug)]
+pub(super) enum Limit<'a> {
+    Units(Whole),
+    Word(Text<'a>),
+}
 
-impl<'de: 'a, 'a> Deserialize<'de> for Headers<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for Limit<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Headers<'de>;
+            type Value = Limit<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number, \"unlimited\" or \"deny\"")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Limit<'de>, E> {
+                WholeReader.visit_u64(value).map(Limit::Units)
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Limit<'de>, E> {
+                WholeReader.visit_i64(value).map(Limit::Units)
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Limit<'de>, E> {
+                WholeReader.visit_f64(value).map(Limit::Units)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Limit<'de>, E> {
+                match text {
+                    "unlimited" | "deny" => Ok(Limit::Word(Text(Cow::Owned(text.to_owned())))),
+                    _ => Err(E::custom(format_args!(
+                        "{text:?} is neither \"unlimited\" nor \"deny\", nor a number without quotes"
+                    ))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// A mode by its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModeWord(pub(super) Mode);
+
+impl<'de> Deserialize<'de> for ModeWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const WORDS: &[&str] = &["enforce", "shadow", "mark"];
+        let word = Text::deserialize(deserializer)?;
+        let mode = Mode::of_word(word.as_str()).map(Self);
+        mode.ok_or_else(|| D::Error::unknown_variant(word.as_str(), WORDS))
+    }
+}
+
+/// A span of time as policies write it: `"10m"`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lasting(pub(super) Span);
+
+impl<'de> Deserialize<'de> for Lasting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Lasting;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text such as \"10m\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Lasting, E> {
+                parse_duration(text).map(Lasting).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Reader)
+    }
+}
+
+/// Names and values in the order given; a name may come again.
+#[derive(Clone, Debug)]
+pub(super) struct Pairs<'a, V>(pub(super) Vec<(Text<'a>, V)>);
+
+/// Fields of a head.
+pub(super) type Headers<'a> = Pairs<'a, Texts<'a>>;
+
+/// Texts that have a name.
+pub(super) type Named<'a> = Pairs<'a, Text<'a>>;
+
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<'a, V>(PhantomData<(&'a (), V)>);
+        impl<'de: 'a, 'a, V: Deserialize<'de>> Visitor<'de> for Reader<'a, V> {
+            type Value = Pairs<'a, V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of names and values")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
                 }
-                Ok(Headers(fields))
+                Ok(Pairs(pairs))
             }
         }
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(Reader(PhantomData))
     }
 }
 

@@ -1,10 +1,14 @@
 //! What is wrong with an event, and where.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
+};
 
-use super::fields::Object;
+use super::fields::Text;
 
 /// Why an event cannot be carried out; nothing was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +20,8 @@ pub struct InputError {
 }
 
 impl InputError {
-    pub(super) fn new(field: impl Into<String>, what: impl Into<String>) -> Self {
+    /// What is wrong with `field`.
+    pub fn new(field: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
             field: field.into(),
             what: what.into(),
@@ -38,14 +43,104 @@ impl std::error::Error for InputError {}
 
 /// Reads one JSON document, and only when that fails finds out where.
 pub(super) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, InputError> {
-    let object = serde_json::from_slice::<Object<T>>(json);
-    object
-        .map(|object| object.0)
-        .map_err(|error| locate::<T>(json, &error))
+    read_without(json, &[])
+}
+
+/// The same, as if the members in `beside` did not stand there: somebody else reads them.
+pub(super) fn read_without<'a, T: Deserialize<'a>>(
+    json: &'a [u8],
+    beside: &'static [&'static str],
+) -> Result<T, InputError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let read = Whole::new(beside).deserialize(&mut deserializer);
+    let ended = |value| deserializer.end().map(|()| value);
+    read.and_then(ended)
+        .map_err(|error| locate::<T>(json, beside, &error))
+}
+
+/// An object with members of `T`, and not the array of their values that would be read as well.
+struct Whole<T>(&'static [&'static str], PhantomData<T>);
+
+impl<T> Whole<T> {
+    const fn new(beside: &'static [&'static str]) -> Self {
+        Self(beside, PhantomData)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Whole<T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Whole<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(Without(map, self.0)))
+    }
+}
+
+/// A map without some of its members.
+struct Without<A>(A, &'static [&'static str]);
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Without<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        if self.1.is_empty() {
+            return self.0.next_key_seed(seed);
+        }
+        let mut seed = seed;
+        loop {
+            let beside = self.1;
+            match self.0.next_key_seed(Unless { beside, seed })? {
+                None => return Ok(None),
+                Some(Ok(key)) => return Ok(Some(key)),
+                Some(Err(unused)) => seed = unused,
+            }
+            self.0.next_value::<IgnoredAny>()?;
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
+}
+
+/// A name, unless it is one of these: then the seed is given back.
+struct Unless<K> {
+    beside: &'static [&'static str],
+    seed: K,
+}
+
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Unless<K> {
+    type Value = Result<K::Value, K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let name = Text::deserialize(deserializer)?;
+        if self.beside.contains(&name.as_str()) {
+            return Ok(Err(self.seed));
+        }
+        self.seed.deserialize(name.into_deserializer()).map(Ok)
+    }
 }
 
 #[cold]
-fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> InputError {
+fn locate<'a, T: Deserialize<'a>>(
+    json: &'a [u8],
+    beside: &'static [&'static str],
+    error: &serde_json::Error,
+) -> InputError {
     let text = without_place(error);
     if !error.is_data() {
         let what = syntax(&text);
@@ -56,18 +151,16 @@ fn locate<'a, T: Deserialize<'a>>(json: &'a [u8], error: &serde_json::Error) -> 
     }
     let text = in_words(text);
     let mut deserializer = serde_json::Deserializer::from_slice(json);
-    match serde_path_to_error::deserialize::<_, Object<T>>(&mut deserializer) {
-        Err(found) => {
-            let field = found.path().to_string();
-            match field.as_str() {
-                "." if text.starts_with("must be ") => {
-                    InputError::new("", format!("the JSON {text}"))
-                }
-                "." => InputError::new("", text),
-                _ => InputError::new(field, text),
-            }
-        }
-        Ok(_) => InputError::new("", text),
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
+    if Whole::<T>::new(beside).deserialize(tracked).is_ok() {
+        return InputError::new("", text);
+    }
+    let field = track.path().to_string();
+    match field.as_str() {
+        "." if text.starts_with("must be ") => InputError::new("", format!("the JSON {text}")),
+        "." => InputError::new("", text),
+        _ => InputError::new(field, text),
     }
 }
 

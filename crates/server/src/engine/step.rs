@@ -1,83 +1,149 @@
 //! One event through the gate.
 
-use jeton::policy::NamedKeyError;
-use jeton::{ChargeError, Deciding, Gate, NamedCharge};
-use smallvec::SmallVec;
+mod charges;
+mod orders;
+mod outcome;
 
-use super::event::{Charge, Event, Subject};
+use jeton::{Answered, Cost, DEFAULT_TTL, Deciding, Disposition, Gate, Handle, Settlement, Verb};
+
+use super::event::{Ask, Event, Subject};
 use super::input::InputError;
+use super::op::Op;
+pub(crate) use orders::refused;
+pub use outcome::{Failed, Outcome};
+
+/// What finds the reservation that a text stands for: `None` if there is none any more.
+pub type Reservations<'r> = dyn Fn(&str) -> Result<Option<Handle>, InputError> + Sync + 'r;
 
 /// Carries an event out.
 ///
 /// # Errors
-/// [`InputError`] if the policy has no such rule or the key does not fit it; nothing was charged.
-pub fn step(gate: &Gate, event: &Event<'_>) -> Result<Deciding, InputError> {
-    match &event.subject {
-        Subject::Request(request, cost) => Ok(gate.decide(&**request, event.verb, Some(*cost))),
-        Subject::One(charge) => {
-            let charges = std::slice::from_ref(charge);
-            charge_all(gate, event, charges)
-                .map_err(|error| located(gate, charges, &error, |_, member| member.to_owned()))
-        }
-        Subject::Several(charges) => charge_all(gate, event, charges).map_err(|error| {
-            let member = |index, member: &str| format!("charges[{index}].{member}");
-            located(gate, charges, &error, member)
-        }),
-    }
-}
-
-fn charge_all(
+/// [`Failed`] if the event cannot be carried out, or if no store did; nothing was changed.
+pub async fn step(
     gate: &Gate,
     event: &Event<'_>,
-    charges: &[Charge<'_>],
-) -> Result<Deciding, ChargeError> {
-    let keys: SmallVec<[_; 2]> = charges.iter().map(Charge::parts).collect();
-    let named: SmallVec<[NamedCharge<'_>; 2]> = charges
-        .iter()
-        .zip(&keys)
-        .map(|(charge, key)| NamedCharge::new(charge.rule.as_str(), key).cost(charge.cost))
-        .collect();
-    gate.charge(event.verb, &named)
-}
-
-fn located(
-    gate: &Gate,
-    charges: &[Charge<'_>],
-    error: &ChargeError,
-    member: impl Fn(usize, &str) -> String,
-) -> InputError {
-    match error {
-        ChargeError::UnknownRule { index, .. } => {
-            InputError::new(member(*index, "rule"), error.to_string())
+    reservations: &Reservations<'_>,
+) -> Result<Outcome, Failed> {
+    match &event.ask {
+        Ask::Decide {
+            op,
+            subject,
+            receipts,
+        } => {
+            let deciding = decide(gate, verb(*op), subject)?;
+            let answered = vetted(deciding.wait().await)?;
+            let corrects = matches!(op, Op::Refund | Op::Reset);
+            if corrects {
+                stored(&answered)?;
+            }
+            let receipts = *receipts;
+            Ok(Outcome::Decided { answered, receipts })
         }
-        ChargeError::Key { index, error } => {
-            let what = charges
-                .get(*index)
-                .and_then(|charge| wanted_key(gate, charge, *error));
-            InputError::new(
-                member(*index, "key"),
-                what.unwrap_or_else(|| error.to_string()),
-            )
+        Ask::Reserve { subject, ttl, .. } => {
+            let ttl = ttl.unwrap_or(DEFAULT_TTL);
+            let deciding = match subject {
+                Subject::Request(request, cost) => gate.reserve(&**request, *cost, ttl),
+                Subject::One(_) | Subject::Several(_) => {
+                    charges::named(gate, subject, |named| gate.reserve_charges(named, ttl))?
+                }
+            };
+            let answered = vetted(deciding.wait().await)?;
+            Ok(Outcome::Reserved { answered, ttl })
         }
-        _ => InputError::new("charges", error.to_string()),
+        Ask::Commit { handle, actual } => {
+            let settle = |handle: &Handle| gate.commit(handle, *actual);
+            settled(reservations(handle.as_str())?, settle).await
+        }
+        Ask::Cancel { handle } => {
+            let settle = |handle: &Handle| gate.cancel(handle);
+            settled(reservations(handle.as_str())?, settle).await
+        }
+        Ask::Extend { handle, ttl } => {
+            let settle = |handle: &Handle| gate.extend(handle, *ttl);
+            settled(reservations(handle.as_str())?, settle).await
+        }
+        Ask::Block { of, lasting } => orders::block(gate, of, *lasting).await,
+        Ask::Unblock(of) => orders::unblock(gate, of).await,
+        Ask::ResetEverywhere(of) => orders::reset(gate, of).await,
     }
 }
 
-/// What is wrong with the key of a charge, and what the rule counts by.
-fn wanted_key(gate: &Gate, charge: &Charge<'_>, error: NamedKeyError) -> Option<String> {
-    let policy = gate.policy();
-    let name = charge.rule.as_str();
-    let (_, rule) = policy.rule(name)?;
-    let parts: Vec<String> = rule.rule().key.iter().map(ToString::to_string).collect();
-    if parts.is_empty() {
-        return None;
+const fn verb(op: Op) -> Verb {
+    match op {
+        Op::Check => Verb::Check,
+        Op::Refund => Verb::Refund,
+        Op::Reset => Verb::Reset,
+        _ => Verb::Take,
     }
-    let what = match error {
-        NamedKeyError::Parts { given: 0, .. } => "is missing".to_owned(),
-        other => other.to_string(),
+}
+
+fn decide(gate: &Gate, verb: Verb, subject: &Subject<'_>) -> Result<Deciding, InputError> {
+    match subject {
+        Subject::Request(request, cost) => {
+            // A refund without a number of units gives back one.
+            let one = (verb == Verb::Refund).then_some(Cost::ONE);
+            Ok(gate.decide(&**request, verb, cost.or(one)))
+        }
+        Subject::One(_) | Subject::Several(_) => {
+            charges::named(gate, subject, |named| gate.charge(verb, named))
+        }
+    }
+}
+
+/// What a request cannot be answered with.
+fn vetted(answered: Answered) -> Result<Answered, InputError> {
+    let name = |rule: usize| {
+        let rule = answered.policy().rules().get(rule);
+        rule.map_or("", jeton::policy::CompiledRule::name)
+            .to_owned()
     };
-    Some(format!(
-        "{what}; rule {name} counts by {}",
-        parts.join(" and ")
-    ))
+    match answered.disposition() {
+        Disposition::NeedsHold { rule } => Err(InputError::new(
+            "request",
+            format!(
+                "rule {} limits how much is in flight: reserve, and cancel when it is over",
+                name(rule)
+            ),
+        )),
+        Disposition::BadCost { rule } => Err(InputError::new(
+            "request.headers",
+            format!(
+                "the field that tells rule {} the cost says no number",
+                name(rule)
+            ),
+        )),
+        _ => Ok(answered),
+    }
+}
+
+/// What changes nothing but by a store.
+fn stored(answered: &Answered) -> Result<(), Failed> {
+    match answered.disposition() {
+        Disposition::Degraded { error, .. } => Err(Failed::Store(error)),
+        _ => Ok(()),
+    }
+}
+
+async fn settled(
+    handle: Option<Handle>,
+    settle: impl FnOnce(&Handle) -> Deciding,
+) -> Result<Outcome, Failed> {
+    let Some(handle) = handle else {
+        return Ok(Outcome::Unknown);
+    };
+    // What it borrows must not be kept while it waits.
+    let deciding = settle(&handle);
+    let answered = deciding.wait().await;
+    stored(&answered)?;
+    Ok(match answered.settlement() {
+        Some(Settlement::Done) => Outcome::Settled {
+            answered,
+            repeated: false,
+        },
+        Some(Settlement::Repeated { .. }) => Outcome::Settled {
+            answered,
+            repeated: true,
+        },
+        _ => Outcome::Unknown,
+    })
 }

@@ -3,13 +3,14 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jeton::Answered;
 use jeton::door::{format_of, origin_of};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::question::Question;
 
 /// What the client would see, as a door would send it. A refusal is exactly that; fields of a
 /// request that passes are those of the present state, before it is charged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// The status of the refusal; `None` if the service answers.
     pub status: Option<u16>,
@@ -20,7 +21,7 @@ pub struct Client {
 }
 
 /// One line of a header.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Field {
     /// Its name, in lower case.
     pub name: String,

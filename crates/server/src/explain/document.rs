@@ -1,6 +1,7 @@
 //! An explanation as JSON, which reads back into the same.
 
 use jeton::{Answered, Explained, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::client::Client;
@@ -10,7 +11,7 @@ use crate::engine::{reason, refusing};
 
 /// What a policy makes of a request, and why. Spans of time are in milliseconds, rounded up;
 /// secrets are in it as fingerprints only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Whether the request would pass.
     pub allowed: bool,

@@ -5,10 +5,11 @@ use jeton::policy::{
     TermsFrom,
 };
 use jeton::{Explained, Micros, RuleDecision, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// Its name.
     pub rule: String,
@@ -38,7 +39,7 @@ pub struct Entry {
 }
 
 /// What a rule makes of the request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Speaking {
     /// Whose counter.
     pub key: Vec<Part>,
@@ -65,7 +66,7 @@ pub struct Speaking {
 }
 
 /// One part of a key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// As policies write it.
     pub part: String,
@@ -80,7 +81,7 @@ pub struct Part {
 }
 
 /// A plan that the request may name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The name it gives; `None` if it gives none.
     pub name: Option<String>,
@@ -89,7 +90,7 @@ pub struct Plan {
 }
 
 /// One counter, and what it would answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// `requests`, `preflights` or `trial`.
     pub counter: String,

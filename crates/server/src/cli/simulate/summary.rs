@@ -37,16 +37,23 @@ impl Summary {
             .max()
             .unwrap_or(0)
             .max(4);
+        let is_used = |outcome: &RuleOutcome| {
+            let mut rules = 0..policy.rules().len();
+            is_usual(*outcome) || rules.any(|rule| tally.rule(rule, *outcome) > 0)
+        };
+        let columns: Vec<RuleOutcome> = RuleOutcome::ALL.into_iter().filter(is_used).collect();
         write!(out, "  {:names$}  {:>WIDTH$}", "rule", "asked")?;
-        for outcome in RuleOutcome::ALL {
+        for outcome in &columns {
             write!(out, "  {:>WIDTH$}", outcome.word().replace('_', "-"))?;
         }
         writeln!(out)?;
         for (index, rule) in policy.rules().iter().enumerate() {
-            let counts = RuleOutcome::ALL.map(|outcome| tally.rule(index, outcome));
-            write!(out, "  {:names$}", rule.name())?;
-            for count in [counts.iter().sum()].into_iter().chain(counts) {
-                write!(out, "  {:>WIDTH$}", grouped(count))?;
+            // A trial is another count of the same requests.
+            let own = columns.iter().filter(|outcome| !is_trial(**outcome));
+            let asked: u64 = own.map(|outcome| tally.rule(index, *outcome)).sum();
+            write!(out, "  {:names$}  {:>WIDTH$}", rule.name(), grouped(asked))?;
+            for outcome in &columns {
+                write!(out, "  {:>WIDTH$}", grouped(tally.rule(index, *outcome)))?;
             }
             writeln!(out)?;
         }
@@ -58,6 +65,19 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// The columns that are there whatever the trace brings.
+const fn is_usual(outcome: RuleOutcome) -> bool {
+    use RuleOutcome::{Allowed, Denied, ShadowDenied, Withheld};
+    matches!(outcome, Allowed | Denied | Withheld | ShadowDenied)
+}
+
+const fn is_trial(outcome: RuleOutcome) -> bool {
+    matches!(
+        outcome,
+        RuleOutcome::TrialAllowed | RuleOutcome::TrialDenied
+    )
 }
 
 const BESIDE: [(Event, &str); 6] = [

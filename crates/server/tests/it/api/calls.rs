@@ -228,7 +228,7 @@ fn what_is_missing_is_named_with_what_to_write() {
             r#"{"key":"a"}"#,
             "`key`: stands without `rule`; write whose key it is",
         ),
-        ("{}", "the body says nothing to charge"),
+        ("{}", "nothing to charge is named"),
     ] {
         let refused = post(jeton.api_address(), "/v1/take", body);
         let problem = document(&refused);
@@ -284,7 +284,7 @@ fn what_is_no_event_is_a_problem_too() {
 fn other_paths_and_methods_are_problems_too() {
     let jeton = api(RULES);
     let address = jeton.api_address();
-    for target in ["/", "/v1", "/v1/refund", "/v1/take/"] {
+    for target in ["/", "/v1", "/v1/fetch", "/v1/take/"] {
         let refused = post(address, target, "{}");
         assert_eq!(
             (refused.status(), document(&refused)["status"].clone()),

@@ -150,10 +150,7 @@ fn a_policy_that_cannot_be_served_says_why() {
             "[api]\nlisten = \"192.0.2.1:0\"\n",
             "whoever reaches it may spend",
         ),
-        (
-            "[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"\"\n",
-            "`token`",
-        ),
+        ("[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"\"\n", "`token`"),
         ("[rls]\nlisten = \"127.0.0.1:0\"\n", "rls"),
         ("nonsense", "jeton.toml:1"),
     ] {

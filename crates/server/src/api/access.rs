@@ -1,0 +1,250 @@
+//! Who may call what.
+//!
+//! | set in `[api]` | take, check, reserve … | reset, block, overrides, modes | what reveals the policy |
+//! |---|---|---|---|
+//! | nothing (loopback and Unix sockets only) | open | open | open |
+//! | `token` | either token | refused: there is no token for operators | either token |
+//! | `admin_token` | open | that token | that token |
+//! | both | either token | the admin token | either token |
+//!
+//! Health is always open, and so is `/v1/auth`, whose callers are told by their address. Metrics
+//! are open to this machine; beyond it they reveal the policy.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use jeton::policy::Secret;
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+
+use super::answer::problem_of;
+use super::listen::Reach;
+
+/// What a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Nothing.
+    Open,
+    /// Either token, beyond this machine.
+    Watch,
+    /// Either token, if one is set: the answer reveals the policy.
+    Read,
+    /// Either token, if `token` is set.
+    Use,
+    /// The admin token, if a token is set.
+    Admin,
+}
+
+/// The tokens that are set, as digests: comparing those takes the same time for every guess,
+/// however long it is.
+#[derive(Clone, Default)]
+pub(super) struct Tokens {
+    token: Option<[u8; 32]>,
+    admin: Option<[u8; 32]>,
+    is_local: bool,
+}
+
+/// Who calls, as far as tokens tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Caller {
+    Nobody,
+    Stranger,
+    User,
+    Operator,
+}
+
+impl Tokens {
+    pub(super) fn new(token: Option<&str>, admin: Option<&str>, is_local: bool) -> Self {
+        let digest = |text: &str| Sha256::digest(text.as_bytes()).into();
+        Self {
+            token: token.map(digest),
+            admin: admin.map(digest),
+            is_local,
+        }
+    }
+
+    /// Those of `[api]`.
+    pub(super) fn of(api: Option<&jeton::policy::Api>, reach: Reach) -> Self {
+        let token = api.and_then(|api| api.token.as_ref());
+        let admin = api.and_then(|api| api.admin_token.as_ref());
+        let is_local = reach != Reach::Network;
+        Self::new(
+            token.map(Secret::expose),
+            admin.map(Secret::expose),
+            is_local,
+        )
+    }
+
+    /// Whether calls of that kind need a token at all.
+    pub(super) const fn ask_for(&self, access: Access) -> bool {
+        let (token, admin) = (self.token.is_some(), self.admin.is_some());
+        match access {
+            Access::Open => false,
+            Access::Watch => !self.is_local && (token || admin),
+            Access::Read | Access::Admin => token || admin,
+            Access::Use => token,
+        }
+    }
+
+    /// Whether whoever sends these fields may make a call of that kind.
+    ///
+    /// # Errors
+    /// The refusal: 401 without a token that is known, 403 with one for other calls.
+    pub(super) fn admit(&self, access: Access, headers: &HeaderMap) -> Result<(), Response> {
+        if !self.ask_for(access) {
+            return Ok(());
+        }
+        let is_for_operators = access == Access::Admin;
+        match self.caller(headers) {
+            Caller::Operator => Ok(()),
+            Caller::User if !is_for_operators => Ok(()),
+            Caller::User if self.admin.is_none() => Err(problem_of(
+                StatusCode::FORBIDDEN,
+                "This is for operators, and this service has no token for them: set `admin_token` \
+                 in [api].",
+            )),
+            Caller::User => Err(problem_of(
+                StatusCode::FORBIDDEN,
+                "This is for operators: send the admin token.",
+            )),
+            Caller::Nobody => Err(unauthorized("Send a token: `Authorization: Bearer …`.", "")),
+            Caller::Stranger => Err(unauthorized(
+                "This token is not known here.",
+                ", error=\"invalid_token\"",
+            )),
+        }
+    }
+
+    fn caller(&self, headers: &HeaderMap) -> Caller {
+        let mut lines = headers.get_all(AUTHORIZATION).iter();
+        let Some(line) = lines.next() else {
+            return Caller::Nobody;
+        };
+        let Some(token) = bearer(line).filter(|_| lines.next().is_none()) else {
+            return Caller::Stranger;
+        };
+        let digest: [u8; 32] = Sha256::digest(token).into();
+        let is = |known: &Option<[u8; 32]>| known.map_or(Choice::from(0), |it| it.ct_eq(&digest));
+        // Both are compared, whatever the first comes to.
+        let (is_admin, is_user) = (is(&self.admin), is(&self.token));
+        match (bool::from(is_admin), bool::from(is_user)) {
+            (true, _) => Caller::Operator,
+            (false, true) => Caller::User,
+            (false, false) => Caller::Stranger,
+        }
+    }
+}
+
+/// The token of `Authorization: Bearer …` (RFC 6750, section 2.1).
+fn bearer(line: &HeaderValue) -> Option<&[u8]> {
+    let (scheme, token) = line.as_bytes().split_at_checked(7)?;
+    let is_bearer = scheme.eq_ignore_ascii_case(b"bearer ");
+    is_bearer.then(|| token.trim_ascii())
+}
+
+fn unauthorized(detail: &str, why: &str) -> Response {
+    let mut response = problem_of(StatusCode::UNAUTHORIZED, detail);
+    let challenge = HeaderValue::from_str(&format!("Bearer realm=\"jeton\"{why}"));
+    if let Ok(challenge) = challenge {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// Whether whoever sends a request may do what operators do; told to calls that may ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IsOperator(pub(super) bool);
+
+/// Stands before the calls of one kind.
+pub(super) async fn gatekeeper(
+    State((tokens, access)): State<(Tokens, Access)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if let Err(refusal) = tokens.admit(access, request.headers()) {
+        return refusal;
+    }
+    if access == Access::Use {
+        let is_operator = tokens.admit(Access::Admin, request.headers()).is_ok();
+        request.extensions_mut().insert(IsOperator(is_operator));
+    }
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Access; 5] = [
+        Access::Open,
+        Access::Watch,
+        Access::Read,
+        Access::Use,
+        Access::Admin,
+    ];
+
+    fn statuses(tokens: &Tokens, authorization: Option<&'static str>) -> [u16; 5] {
+        let mut headers = HeaderMap::new();
+        if let Some(line) = authorization {
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(line));
+        }
+        ALL.map(|access| match tokens.admit(access, &headers) {
+            Ok(()) => 200,
+            Err(refusal) => refusal.status().as_u16(),
+        })
+    }
+
+    #[test]
+    fn each_kind_of_call_needs_its_token() {
+        let (user, admin) = (Some("Bearer user"), Some("bearer  admin "));
+        let set = |token, admin, is_local| Tokens::new(token, admin, is_local);
+        let (t, a) = (Some("user"), Some("admin"));
+        for (tokens, sent, expected) in [
+            (set(None, None, true), None, [200, 200, 200, 200, 200]),
+            (set(None, None, true), user, [200, 200, 200, 200, 200]),
+            (set(t, None, true), None, [200, 200, 401, 401, 401]),
+            (set(t, None, true), user, [200, 200, 200, 200, 403]),
+            (set(t, None, false), None, [200, 401, 401, 401, 401]),
+            (set(None, a, true), None, [200, 200, 401, 200, 401]),
+            (set(None, a, true), admin, [200, 200, 200, 200, 200]),
+            (set(t, a, false), user, [200, 200, 200, 200, 403]),
+            (set(t, a, false), admin, [200, 200, 200, 200, 200]),
+            (
+                set(t, a, false),
+                Some("Bearer other"),
+                [200, 401, 401, 401, 401],
+            ),
+            (set(t, a, false), Some("Bearer "), [200, 401, 401, 401, 401]),
+            (
+                set(t, a, false),
+                Some("Basic dXNlcg=="),
+                [200, 401, 401, 401, 401],
+            ),
+            (
+                set(t, a, false),
+                Some("Bearer user2"),
+                [200, 401, 401, 401, 401],
+            ),
+            (
+                set(t, a, false),
+                Some("Bearer use"),
+                [200, 401, 401, 401, 401],
+            ),
+        ] {
+            assert_eq!(statuses(&tokens, sent), expected, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn two_tokens_are_one_too_many() {
+        let mut headers = HeaderMap::new();
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
+        let tokens = Tokens::new(Some("user"), None, true);
+        let refusal = tokens.admit(Access::Use, &headers).unwrap_err();
+        assert_eq!(refusal.status(), 401);
+        assert!(refusal.headers().contains_key(WWW_AUTHENTICATE));
+    }
+}

@@ -1,0 +1,25 @@
+//! `GET /v1/explain`: why a request would pass now, or not.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+
+use super::body::invalid;
+use super::{Api, answer};
+use crate::explain::{Document, Question, Written};
+
+/// Answers what `jeton explain` asks. Charges nothing.
+pub(super) async fn explain(State(api): State<Api>, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let read = Written::from_query(&query).and_then(|written| Question::read(&written));
+    let question = match read {
+        Ok(question) => question,
+        Err(error) => return invalid(&error),
+    };
+    let explaining = api.0.gate.explain(&question.facts());
+    let explained = explaining.await;
+    answer::json(&Document::new(
+        &question,
+        &explained,
+        api.0.metrics.generation(),
+    ))
+}

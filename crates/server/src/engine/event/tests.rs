@@ -1,0 +1,425 @@
+use super::*;
+use crate::engine::bodies;
+
+fn subject(event: Event<'_>) -> Subject<'_> {
+    match event.ask {
+        Ask::Decide { subject, .. } | Ask::Reserve { subject, .. } => subject,
+        other => panic!("no subject: {other:?}"),
+    }
+}
+
+fn refusal(json: &str) -> InputError {
+    Event::from_trace(json.as_bytes())
+        .err()
+        .unwrap_or_else(|| panic!("accepted: {json}"))
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (json, field) in [
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":-1}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":1.5}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":1.0}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":1e3}"#, "cost"),
+        (
+            r#"{"at_us":0,"rule":"a","key":"k","cost":18446744073709551616}"#,
+            "cost",
+        ),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":"1"}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":null}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":"k","cost":true}"#, "cost"),
+        (r#"{"at_us":0,"rule":"a","key":["k",1]}"#, "key[1]"),
+        (r#"{"at_us":0,"rule":"a","key":7}"#, "key"),
+        (r#"{"at_us":0,"rule":7,"key":"k"}"#, "rule"),
+        (r#"{"at_us":-1,"rule":"a","key":"k"}"#, "at_us"),
+        (r#"{"rule":"a","key":"k"}"#, "at_us"),
+        (r#"{"at_us":0,"op":"drop","rule":"a","key":"k"}"#, "op"),
+        (r#"{"at_us":0,"rule":"a","key":"k","colour":1}"#, "colour"),
+        (
+            r#"{"at_us":0,"charges":[{"rule":"a","key":"k"},{"rule":"a","cost":-2}]}"#,
+            "charges[1].cost",
+        ),
+        (
+            r#"{"at_us":0,"charges":[{"rule":"a","colour":1}]}"#,
+            "charges[0].colour",
+        ),
+        (r#"{"at_us":0,"charges":[{"key":"a"}]}"#, "charges[0]"),
+        (r#"{"at_us":0,"charges":[]}"#, "charges"),
+        (r#"{"at_us":0,"charges":[{"rule":"a"}],"cost":1}"#, "cost"),
+        (r#"{"at_us":0,"charges":[{"rule":"a"}],"key":"k"}"#, "key"),
+        (
+            r#"{"at_us":0,"charges":[{"rule":"a"}],"rule":"a"}"#,
+            "charges",
+        ),
+        (r#"{"at_us":0,"request":{},"rule":"a"}"#, "request"),
+        (
+            r#"{"at_us":0,"request":{},"charges":[{"rule":"a"}]}"#,
+            "request",
+        ),
+        (r#"{"at_us":0,"request":{},"key":"k"}"#, "key"),
+        (
+            r#"{"at_us":0,"request":{"client_ip":"1.2.3"}}"#,
+            "request.client_ip",
+        ),
+        (r#"{"at_us":0,"request":{"agent":"x"}}"#, "request.agent"),
+        (
+            r#"{"at_us":0,"request":{"headers":{"x":1}}}"#,
+            "request.headers.x",
+        ),
+        (
+            r#"{"at_us":0,"op":"reset","rule":"a","key":"k","cost":1}"#,
+            "cost",
+        ),
+        (r#"{"at_us":0,"rule":"a","rule":"b","key":"k"}"#, "rule"),
+        (r#"{"at_us":0,"charges":[["a","k"]]}"#, "charges[0]"),
+        (r#"{"at_us":0,"request":["GET"]}"#, "request"),
+    ] {
+        let error = refusal(json);
+        let whole = error.to_string();
+        assert!(
+            error.field == field || whole.contains(&format!("`{field}`")),
+            "{json}: {whole}"
+        );
+    }
+}
+
+#[test]
+fn a_number_is_never_quoted_as_another_one() {
+    for written in ["1e3", "1.0", "1.5", "18446744073709551616", "-0", "-1e2"] {
+        for json in [
+            format!(r#"{{"at_us":0,"rule":"a","key":"k","cost":{written}}}"#),
+            format!(r#"{{"at_us":{written},"rule":"a","key":"k"}}"#),
+            format!(r#"{{"at_us":0,"rule":"a","key":{written}}}"#),
+            format!(r#"{{"at_us":0,"rule":{written},"key":"k"}}"#),
+            format!(r#"{{"at_us":0,"rule":"a","key":["k",{written}]}}"#),
+            format!(r#"{{"at_us":0,"op":{written},"rule":"a","key":"k"}}"#),
+            format!(r#"{{"at_us":0,"charges":{written}}}"#),
+            format!(r#"{{"at_us":0,"request":{written}}}"#),
+            format!(r#"{{"at_us":0,"request":{{"headers":{{"x":{written}}}}}}}"#),
+            format!(r#"{{"at_us":0,"request":{{"client_ip":{written}}}}}"#),
+            written.to_owned(),
+        ] {
+            let error = refusal(&json);
+            let said = error.what.replace("from 0 to 18446744073709551615", "");
+            let is_quoted = said.contains(&format!("`{written}`"));
+            let has_digit = said.contains(|c: char| c.is_ascii_digit());
+            assert!(is_quoted || !has_digit, "{json}: {error}");
+        }
+    }
+    let error = refusal(r#"{"at_us":0,"rule":"a","key":"k","cost":1e3}"#);
+    assert!(
+        error.what.contains("without sign, point or exponent"),
+        "{error}"
+    );
+    let error = refusal(r#"{"at_us":0,"rule":"a","key":"k","cost":-9007199254740993}"#);
+    assert!(
+        error.what.contains("-9007199254740993 is negative"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_verb_is_a_text() {
+    for op in [
+        r#"{"take":null}"#,
+        r#"["take"]"#,
+        "null",
+        "0",
+        "true",
+        r#""Take""#,
+    ] {
+        let error = refusal(&format!(r#"{{"at_us":0,"op":{op},"rule":"a","key":"k"}}"#));
+        assert_eq!(error.field, "op", "{op}: {error}");
+    }
+    let error = refusal(r#"{"at_us":0,"op":"drop","rule":"a","key":"k"}"#);
+    assert!(
+        error.what.contains("`take`, `check`, `refund`, `reset`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn refusals_are_in_words_of_json_and_not_of_a_library() {
+    for (json, said) in [
+        (r#"{"rule":7,"key":"k"}"#, "`rule`: must be a text, not 7"),
+        (
+            r#"{"rule":"a","key":{}}"#,
+            "`key`: must be a text or an array of texts, not an object",
+        ),
+        (
+            r#"{"charges":[{"key":"a"}]}"#,
+            "`charges[0]`: `rule` is missing",
+        ),
+        (r#"{"rule":"a","rule":"b"}"#, "`rule` stands twice"),
+        (
+            r#"{"request":{"agent":"x"}}"#,
+            "`request.agent`: there is no `agent`; there are `method`, `path`, `host`, \
+             `client_ip`, `headers`, `descriptors`",
+        ),
+        ("[]", "the JSON must be an object, not an array"),
+        (
+            "{}",
+            "nothing to charge is named; write `rule` and `key`, `charges`, or `request`",
+        ),
+        ("{", "not JSON: it ends too early, at column 1"),
+        ("nonsense", "not JSON: this is no word of JSON, at column 2"),
+        (
+            r#"{"rule":"a"} x"#,
+            "not JSON: more follows its end, at column 14",
+        ),
+    ] {
+        let error = Event::from_body(json.as_bytes(), Op::Take).unwrap_err();
+        assert_eq!(error.to_string(), said, "{json}");
+    }
+    let error = refusal(r#"{"at_us":0,"op":"drop","rule":"a","key":"k"}"#);
+    assert_eq!(
+        error.to_string(),
+        "`op`: \"drop\" is none of `take`, `check`, `refund`, `reset`, `reserve`, `extend`, \
+         `commit`, `cancel`, `block`, `unblock`"
+    );
+}
+
+#[test]
+fn what_is_no_event_is_refused_as_a_whole() {
+    for json in [
+        r#"{"at_us":0}"#,
+        "{",
+        "",
+        "[]",
+        r#"[0,"take","a","k"]"#,
+        r#"{"at_us":0,"rule":"a","key":"k"} x"#,
+    ] {
+        assert_eq!(refusal(json).field, "", "{json}");
+    }
+}
+
+#[test]
+fn numbers_are_read_exactly_and_absurd_costs_stay_absurd() {
+    let event =
+        r#"{"at_us":18446744073709551615,"rule":"a","key":"k","cost":18446744073709551615}"#;
+    let event = Event::from_trace(event.as_bytes()).unwrap();
+    assert_eq!(event.at_us, u64::MAX);
+    let Subject::One(charge) = subject(event) else {
+        panic!("one charge")
+    };
+    assert_eq!(charge.cost, Some(Cost::MAX));
+}
+
+#[test]
+fn the_body_of_a_call_has_no_time_and_no_verb() {
+    for field in ["at_us", "op", "for_us", "handle"] {
+        let json = format!(r#"{{"rule":"a","key":"k","{field}":"take"}}"#);
+        let error = Event::from_body(json.as_bytes(), Op::Take).unwrap_err();
+        assert!(error.to_string().contains(field), "{error}");
+    }
+}
+
+#[test]
+fn escapes_and_parts_of_keys_are_read() {
+    let event = Event::from_trace(br#"{"at_us":0,"rule":"\u0061","key":["x\n","y"]}"#).unwrap();
+    let Subject::One(charge) = subject(event) else {
+        panic!("one charge")
+    };
+    assert_eq!(
+        (charge.rule.as_str(), charge.parts().as_slice()),
+        ("a", &["x\n", "y"][..])
+    );
+}
+
+/// Bodies of every op, with whether they can be carried out.
+const BODIES: [(Op, &str, bool); 62] = [
+    (Op::Take, r#"{"rule":"a","key":"k"}"#, true),
+    (
+        Op::Take,
+        r#"{"rule":"a","key":["k","l"],"cost":0,"plan":"pro","receipt":true}"#,
+        true,
+    ),
+    (Op::Take, r#"{"rule":"a"}"#, true),
+    (
+        Op::Take,
+        r#"{"charges":[{"rule":"a","key":"k","cost":2,"plan":"pro"}],"receipt":false}"#,
+        true,
+    ),
+    (
+        Op::Take,
+        r#"{"request":{"method":"GET","path":"/","headers":{"x":["a","b"]}},"cost":3}"#,
+        true,
+    ),
+    (
+        Op::Take,
+        r#"{"request":{"client_ip":"::1","host":"h","descriptors":{"d":"v"}}}"#,
+        true,
+    ),
+    (Op::Take, "{}", false),
+    (Op::Take, r#"{"key":"k"}"#, false),
+    (Op::Take, r#"{"rule":"a","receipt":"r"}"#, false),
+    (Op::Take, r#"{"rule":"a","receipt":null}"#, false),
+    (Op::Take, r#"{"rule":"a","cost":1.5}"#, false),
+    (Op::Take, r#"{"rule":"a","cost":-1}"#, false),
+    (Op::Take, r#"{"rule":"a","plan":7}"#, false),
+    (Op::Take, r#"{"rule":"a","charges":[{"rule":"a"}]}"#, false),
+    (Op::Take, r#"{"rule":"a","request":{}}"#, false),
+    (Op::Take, r#"{"charges":[]}"#, false),
+    (Op::Take, r#"{"charges":[{"rule":"a"}],"cost":1}"#, false),
+    (Op::Take, r#"{"charges":[{"rule":"a"}],"plan":"p"}"#, false),
+    (
+        Op::Take,
+        r#"{"charges":[{"rule":"a","receipt":"r"}]}"#,
+        false,
+    ),
+    (Op::Take, r#"{"charges":[{"key":"a"}]}"#, false),
+    (Op::Take, r#"{"request":{},"plan":"p"}"#, false),
+    (
+        Op::Take,
+        r#"{"request":{"descriptors":{"d":["v"]}}}"#,
+        false,
+    ),
+    (Op::Take, r#"{"request":{"headers":{"x":null}}}"#, false),
+    (Op::Take, r#"{"rule":"a","ttl":"1m"}"#, false),
+    (
+        Op::Check,
+        r#"{"rule":"a","key":"k","cost":7,"plan":"p"}"#,
+        true,
+    ),
+    (Op::Check, r#"{"rule":"a","receipt":true}"#, false),
+    (
+        Op::Refund,
+        r#"{"rule":"a","key":"k","receipt":"r","cost":2}"#,
+        true,
+    ),
+    (
+        Op::Refund,
+        r#"{"charges":[{"rule":"a","receipt":"r"},{"rule":"b","cost":1}]}"#,
+        true,
+    ),
+    (Op::Refund, r#"{"request":{}}"#, true),
+    (Op::Refund, r#"{"receipt":"r"}"#, false),
+    (Op::Refund, r#"{"request":{},"receipt":"r"}"#, false),
+    (Op::Refund, r#"{"rule":"a","receipt":true}"#, false),
+    (Op::Reset, r#"{"rule":"a","key":"k"}"#, true),
+    (Op::Reset, r#"{"key":"k"}"#, true),
+    (Op::Reset, r#"{"key":["k","l"]}"#, true),
+    (Op::Reset, r#"{"charges":[{"rule":"a","key":"k"}]}"#, true),
+    (Op::Reset, r#"{"rule":"a","cost":1}"#, false),
+    (Op::Reset, r#"{"charges":[{"rule":"a"}],"key":"k"}"#, false),
+    (Op::Reset, "{}", false),
+    (Op::Reserve, r#"{"rule":"a","key":"k","ttl":"10m"}"#, true),
+    (Op::Reserve, r#"{"request":{},"ttl":"007s"}"#, true),
+    (Op::Reserve, r#"{"rule":"a","ttl":600000}"#, false),
+    (Op::Reserve, r#"{"rule":"a","ttl":"10"}"#, false),
+    (Op::Reserve, r#"{"rule":"a","ttl":"0s"}"#, false),
+    (Op::Reserve, r#"{"rule":"a","handle":"h"}"#, false),
+    (Op::Extend, r#"{"handle":"h"}"#, true),
+    (Op::Extend, r#"{"handle":"h","ttl":"1h"}"#, true),
+    (Op::Extend, r#"{"ttl":"1h"}"#, false),
+    (Op::Commit, r#"{"handle":"h"}"#, false),
+    (Op::Commit, r#"{"handle":"h","actual":3}"#, true),
+    (Op::Commit, r#"{"handle":"h","actual":0}"#, true),
+    (Op::Commit, r#"{"handle":"h","actual":[3]}"#, false),
+    (Op::Commit, r#"{"handle":"h","actual":1.5}"#, false),
+    (Op::Commit, r#"{"handle":"h","actual":"3"}"#, false),
+    (Op::Cancel, r#"{"handle":"h"}"#, true),
+    (Op::Cancel, r#"{"handle":7}"#, false),
+    (Op::Block, r#"{"rule":"a","key":"k","for":"10m"}"#, true),
+    (Op::Block, r#"{"key":["k","l"]}"#, true),
+    (Op::Block, r#"{"rule":"a"}"#, false),
+    (Op::Block, r#"{"key":"k","for":60}"#, false),
+    (Op::Unblock, r#"{"key":"k"}"#, true),
+    (Op::Unblock, r#"{"key":"k","for":"1m"}"#, false),
+];
+
+fn schema_of(op: Op) -> serde_json::Value {
+    let schema = match op {
+        Op::Take => schemars::schema_for!(bodies::Take<'_>),
+        Op::Check => schemars::schema_for!(bodies::Check<'_>),
+        Op::Refund => schemars::schema_for!(bodies::Refund<'_>),
+        Op::Reset => schemars::schema_for!(bodies::Reset<'_>),
+        Op::Reserve => schemars::schema_for!(bodies::Reserve<'_>),
+        Op::Extend => schemars::schema_for!(bodies::Extend<'_>),
+        Op::Commit => schemars::schema_for!(bodies::Commit<'_>),
+        Op::Cancel => schemars::schema_for!(bodies::Cancel<'_>),
+        Op::Block => schemars::schema_for!(bodies::Block<'_>),
+        Op::Unblock => schemars::schema_for!(bodies::Unblock<'_>),
+    };
+    schema.to_value()
+}
+
+#[test]
+fn the_schema_takes_what_the_reader_takes() {
+    for (op, name) in Op::ALL {
+        let schema = schema_of(op);
+        assert!(
+            jsonschema::draft202012::meta::is_valid(&schema),
+            "{name}: {schema}"
+        );
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let of_op = BODIES.iter().filter(|(of, _, _)| *of == op);
+        for (_, body, is_good) in of_op {
+            let read = Event::from_body(body.as_bytes(), op);
+            let value = serde_json::from_str(body).unwrap();
+            let said = (read.is_ok(), validator.is_valid(&value));
+            assert_eq!(said, (*is_good, *is_good), "{name} {body}: {read:?}");
+        }
+        assert!(schema["description"].is_string(), "{name}");
+    }
+}
+
+#[test]
+fn a_trace_says_its_times_in_microseconds_and_names_its_reservations() {
+    let line =
+        br#"{"at_us":1,"op":"reserve","rule":"a","key":"k","ttl_us":5000000,"handle":"mine"}"#;
+    let Ask::Reserve { ttl, handle, .. } = Event::from_trace(line).unwrap().ask else {
+        panic!("a reservation")
+    };
+    assert_eq!(ttl.map(Span::as_micros), Some(5_000_000));
+    assert_eq!(handle.unwrap().as_str(), "mine");
+    let line = br#"{"at_us":1,"op":"block","key":"k","for_us":7}"#;
+    let Ask::Block { lasting, of } = Event::from_trace(line).unwrap().ask else {
+        panic!("a block")
+    };
+    assert_eq!(
+        (lasting.map(Span::as_micros), of.rule.is_none()),
+        (Some(7), true)
+    );
+    for (json, field) in [
+        (r#"{"at_us":0,"op":"block","key":"k","for_us":0}"#, "for_us"),
+        (
+            r#"{"at_us":0,"op":"block","key":"k","for_us":7,"for":"1s"}"#,
+            "for_us",
+        ),
+        (r#"{"at_us":0,"rule":"a","for_us":7}"#, "for_us"),
+        (r#"{"at_us":0,"rule":"a","ttl_us":7000}"#, "ttl_us"),
+        (
+            r#"{"at_us":0,"op":"reserve","rule":"a","ttl_us":7}"#,
+            "ttl_us",
+        ),
+        (r#"{"at_us":0,"op":"reserve","rule":"a","ttl":"8d"}"#, "ttl"),
+        (
+            r#"{"at_us":0,"op":"extend","handle":"h","ttl":"8d"}"#,
+            "ttl",
+        ),
+        (r#"{"at_us":0,"rule":"a","handle":"mine"}"#, "handle"),
+        (r#"{"at_us":0,"op":"cancel"}"#, "handle"),
+    ] {
+        let error = refusal(json);
+        let names = error.field == field || error.what.contains(&format!("`{field}`"));
+        assert!(names, "{json}: {error}");
+    }
+}
+
+#[test]
+fn an_entry_of_a_batch_says_its_op_and_no_time() {
+    for (op, name) in Op::ALL {
+        let of_op = BODIES.iter().filter(|(of, _, _)| *of == op);
+        for (_, body, is_good) in of_op {
+            let rest = body.strip_prefix('{').unwrap();
+            let comma = if rest == "}" { "" } else { "," };
+            let entry = format!("{{\"op\":\"{name}\"{comma}{rest}");
+            let read = Event::from_entry(entry.as_bytes());
+            assert_eq!(read.is_ok(), *is_good, "{entry}: {read:?}");
+            assert!(read.is_err() || read.unwrap().op() == op);
+        }
+    }
+    let error = Event::from_entry(br#"{"at_us":0,"rule":"a"}"#).unwrap_err();
+    assert_eq!(error.field, "at_us");
+}
