@@ -31,7 +31,8 @@ pub(super) const API: Vocabulary = Vocabulary {
         word(
             "admin_token",
             Shape::Text(Form::Token),
-            "What operators send who reset, block, override and switch modes. Default: `token`.",
+            "What operators send who reset, block, override and switch modes. Without it, nobody may \
+             where `token` is set.",
         ),
         word(
             "gateways",
