@@ -2,8 +2,8 @@
 
 use jeton_core::{Cost, Micros};
 use jeton_policy::{
-    Alternative, Condition, Counter, DenyReason, Explained, Fingerprints, Mode, Order, Orders,
-    Outcome, PlanFound, Policy, Refusal, ShownValue, Speaks, TermsFrom, Verdict,
+    Alternative, Condition, CostFrom, Counter, DenyReason, Explained, Fingerprints, Mode, Order,
+    Orders, Outcome, PlanFound, Policy, Refusal, ShownValue, Speaks, TermsFrom, Verdict,
 };
 
 use crate::common::{NOTHING, NOW, Request, SECRET, load};
@@ -11,9 +11,11 @@ use crate::common::{NOTHING, NOW, Request, SECRET, load};
 const LOG: &str = "algorithm = \"sliding-log\"\nlimit = 10\nwindow = \"1m\"\n";
 
 fn rule(name: &str, more: &str) -> String {
-    let key = match more.contains("\nkey = ") || more.contains("limit = \"") {
-        true => "",
-        false => "key = \"client-ip\"\n",
+    let is_keyed = more.contains("\nkey = ") || more.contains("limit = \"");
+    let key = if is_keyed {
+        ""
+    } else {
+        "key = \"client-ip\"\n"
     };
     let quota = if more.contains("limit = \"") { "" } else { LOG };
     format!("[[rule]]\nname = \"{name}\"\n{key}{quota}{more}\n")
@@ -38,7 +40,7 @@ fn why(more: &str, request: &Request) -> String {
 }
 
 fn speaks(explained: &Explained, index: usize) -> &Speaks {
-    explained.rules[index].speaks.as_ref().expect("it matches")
+    explained.rules[index].speaks.as_ref().unwrap()
 }
 
 fn shown_key(explained: &Explained, index: usize) -> Vec<String> {
@@ -334,4 +336,103 @@ fn modes_blocks_and_overrides_of_operators_are_told() {
         (told.terms, &told.allows[..]),
         (TermsFrom::Rule, "10 in any 1 min")
     );
+}
+
+#[test]
+fn plans_and_costs_of_the_request_are_told() {
+    let trusted = "client_ip = { header = \"x-forwarded-for\", trusted = [\"10.0.0.0/8\"] }\n";
+    let plans = "plan = \"header:x-plan\"\nplans = { pro = { limit = 50 }, staff = \"unlimited\" }\n\
+                 cost = \"header:x-cost\"";
+    let policy = format!("{trusted}{}", rule("r", plans));
+    let told = |plan: Option<&str>, cost: Option<&str>| {
+        let fields = [("x-plan", plan), ("x-cost", cost)];
+        let fields = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let add = |request: Request, (name, value): (&str, &str)| request.header(name, value);
+        explain(&policy, &fields.fold(Request::get("/"), add))
+    };
+    let plain = told(None, None);
+    let plain = speaks(&plain, 0);
+    assert_eq!(
+        (&plain.plan, plain.terms),
+        (&PlanFound::Unnamed, TermsFrom::Rule)
+    );
+    assert_eq!(
+        (plain.cost, &plain.cost_from),
+        (Some(Cost::ONE), &CostFrom::Rule)
+    );
+    let pro = told(Some("pro"), Some("7"));
+    let pro = speaks(&pro, 0);
+    assert_eq!(pro.plan, PlanFound::Known("pro".to_owned()));
+    assert_eq!(
+        (pro.terms, &pro.allows[..]),
+        (TermsFrom::Plan, "50 in any 1 min")
+    );
+    assert_eq!(pro.cost, Some(Cost::new(7)));
+    assert_eq!(pro.cost_from, CostFrom::Request("x-cost".to_owned()));
+    let odd = told(Some("go\u{7}ld"), None);
+    assert_eq!(
+        speaks(&odd, 0).plan,
+        PlanFound::Unknown("go\\u{7}ld".to_owned())
+    );
+    assert_eq!(
+        (speaks(&odd, 0).terms, said(&odd)),
+        (TermsFrom::Rule, vec!["charged".to_owned()])
+    );
+    assert_eq!(said(&told(Some("staff"), None)), ["unlimited"]);
+    assert_eq!(
+        said(&told(None, Some("-1"))),
+        ["refuses: the cost it names is no whole number"]
+    );
+    // A preflight is charged under the rule's own terms, whatever it names.
+    let preflight = Request::preflight("/").header("x-plan", "pro");
+    let preflight = explain(&policy, &preflight);
+    assert_eq!(speaks(&preflight, 0).terms, TermsFrom::Rule);
+}
+
+#[test]
+fn a_plan_named_by_a_credential_is_not_told() {
+    let plans = "plan = \"cookie:sid\"\nplans = { pro = { limit = 50 } }";
+    let request = Request::get("/").header("cookie", "sid=hunter2");
+    let explained = explain(&rule("r", plans), &request);
+    let PlanFound::Unknown(shown) = &speaks(&explained, 0).plan else {
+        panic!("{explained:?}");
+    };
+    assert!(shown.starts_with('#'), "{shown}");
+}
+
+#[test]
+fn terms_on_trial_and_costs_of_the_answer_are_told() {
+    let more = "trial = { limit = 8 }\ncost = { response = \"header:x-units\", estimate = 5 }";
+    let policy = format!(
+        "proxy = {{ listen = \"127.0.0.1:8080\", upstream = \"http://a:1\" }}\n{}",
+        rule("r", more)
+    );
+    let explained = explain(&policy, &Request::get("/"));
+    let told = speaks(&explained, 0);
+    assert!(told.trial);
+    assert_eq!(told.cost, Some(Cost::new(5)));
+    assert_eq!(
+        told.cost_from,
+        CostFrom::Response("header:x-units".to_owned())
+    );
+}
+
+#[test]
+fn more_rules_than_one_step_can_hold_are_told() {
+    let rules: String = (0..33)
+        .map(|index| rule(&format!("r{index}"), "match = { path = \"/{all..}\" }"))
+        .collect();
+    let policy = rules + &rule("free", "limit = \"unlimited\"");
+    let explained = explain(&policy, &Request::get("/"));
+    assert_eq!(explained.verdict, Verdict::TooManyRules);
+    let said = said(&explained);
+    assert!(
+        said[..33]
+            .iter()
+            .all(|why| why.starts_with("more rules match")),
+        "{said:?}"
+    );
+    assert_eq!(said[33], "unlimited");
 }

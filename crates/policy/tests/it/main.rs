@@ -8,6 +8,7 @@ mod diff;
 mod evaluate;
 mod examples;
 mod explain;
+mod explain_random;
 mod good;
 mod keys;
 mod odd;
