@@ -1,11 +1,9 @@
-//! Counters found again by their identity, whatever holds now; keys as people are shown them.
+//! Counters found again by their identity, whatever holds now.
 
 use jeton_core::RuleId;
 
 use super::charge::{Charge, Counter, Source};
-use super::decode::{KeyText, PartValue, read_key};
 use super::policy::{CompiledRule, Policy};
-use crate::fingerprint::Fingerprints;
 
 /// Every counter that a rule can have.
 const COUNTERS: [Counter; 3] = [Counter::Requests, Counter::Preflights, Counter::Trial];
@@ -57,22 +55,6 @@ impl CompiledRule {
             Counter::Requests => Some(self.id()),
             Counter::Preflights => Some(self.preflight_id()),
             Counter::Trial => self.trial_id(),
-        }
-    }
-
-    /// A key of this rule as people are shown it, one text per part: an absent part as `-`; parts
-    /// of secret keys, and keys that were too long to be kept, as a fingerprint.
-    pub fn shown_key(&self, key: &[u8], fingerprints: &Fingerprints) -> Vec<String> {
-        let is_secret = self.rule().secret_key;
-        let shown = |value: PartValue<'_>| match value {
-            PartValue::Missing => "-".to_owned(),
-            PartValue::Text(text) if is_secret => fingerprints.of(text).to_string(),
-            PartValue::Text(text) => String::from_utf8_lossy(text).into_owned(),
-            PartValue::Address(network) => network.to_string(),
-        };
-        match read_key(&self.rule().key, key) {
-            Some(KeyText::Parts(parts)) => parts.into_iter().map(shown).collect(),
-            _ => vec![fingerprints.of(key).to_string()],
         }
     }
 }

@@ -65,6 +65,25 @@ impl CompiledRule {
         parts.map(|(part, value)| shown(part, value)).collect()
     }
 
+    /// The same in one text per part that has values: an absent part as `-`, a secret one as its
+    /// fingerprint. One fingerprint alone if the key was too long to be kept, or is none of this
+    /// rule.
+    pub fn shown_key(&self, key: &[u8], fingerprints: &Fingerprints) -> Vec<String> {
+        let text = |ShownPart { value, .. }| match value {
+            ShownValue::Text(text) => Some(text),
+            ShownValue::Fingerprint(fingerprint) => Some(fingerprint.to_string()),
+            ShownValue::Missing => Some("-".to_owned()),
+            ShownValue::Global | ShownValue::TooLong(_) => None,
+        };
+        match read_key(&self.rule().key, key) {
+            Some(KeyText::Parts(_)) => {
+                let parts = self.show_key(key, fingerprints).into_iter();
+                parts.filter_map(text).collect()
+            }
+            Some(KeyText::Digest) | None => vec![fingerprints.of(key).to_string()],
+        }
+    }
+
     fn value(
         &self,
         part: &KeyPart,

@@ -436,3 +436,38 @@ fn more_rules_than_one_step_can_hold_are_told() {
     );
     assert_eq!(said[33], "unlimited");
 }
+
+#[test]
+fn keys_are_shown_to_operators_as_they_may_write_them() {
+    let policy = rule("a", "\nkey = [\"client-ip\", \"header:x-user\"]")
+        + &rule("b", "\nkey = \"global\"")
+        + &rule("c", "\nkey = \"client-ip\"\nsecret_key = true");
+    let policy = load(&policy);
+    let fingerprints = Fingerprints::new(b"secret");
+    let shown = |rule: usize, texts: &[&str]| {
+        let rule = &policy.rules()[rule];
+        let mut key = Vec::new();
+        rule.named_key(texts, &mut key).unwrap();
+        rule.shown_key(&key, &fingerprints)
+    };
+    let told = shown(0, &["2001:db8::7", "al\u{7}ice"]);
+    assert_eq!(told, ["2001:db8::/64", "al\\u{7}ice"]);
+    assert_eq!(shown(1, &[]), [""; 0]);
+    let secret = shown(2, &["203.0.113.9"]);
+    assert!(
+        secret.len() == 1 && secret[0].starts_with('#'),
+        "{secret:?}"
+    );
+    let long = shown(0, &["203.0.113.9", &"x".repeat(2_000)]);
+    assert!(long.len() == 1 && long[0].starts_with('#'), "{long:?}");
+    let rule = &policy.rules()[0];
+    assert_eq!(
+        rule.shown_key(b"?", &fingerprints),
+        [fingerprints.of(b"?").to_string()]
+    );
+    let explained = explain_with(&policy, &NOTHING, &Request::get("/"));
+    assert_eq!(
+        shown_key(&explained, 0),
+        ["203.0.113.9", "(no header:x-user)"]
+    );
+}
