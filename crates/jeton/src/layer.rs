@@ -21,6 +21,13 @@
 //! HTTP/2 stream a request comes by. A layer (or several over one gate) that stands twice on a
 //! request's path charges it once.
 //!
+//! **Settling.** Charges of rules with `count` or a response cost are held until the service has
+//! answered, and settled before its head goes out, so that the limit fields tell what is left after
+//! that; trailers and units of `concurrency` are settled when the body ends. A client that goes
+//! away leaves the charge. Plan and cost fields of peers that `[client_ip]` does not trust are taken
+//! out of the request before anybody reads them, and rules in mode `mark` tell the service
+//! ([`LIMITED`](crate::door::LIMITED)).
+//!
 //! **Answers.** [`door`](crate::door) says what clients get. A gRPC client (`content-type:
 //! application/grpc…`) gets a gRPC status instead of an HTTP one: see [below](self#grpc).
 //! What passes carries the limit fields beside those of the service.
@@ -35,7 +42,9 @@
 //! | a rule denied it | 8 `RESOURCE_EXHAUSTED` | `grpc-retry-pushback-ms` and `google.rpc.RetryInfo`: the wait |
 //! | its cost can never fit | 8 `RESOURCE_EXHAUSTED` | `grpc-retry-pushback-ms: -1`: do not retry |
 //! | forbidden | 7 `PERMISSION_DENIED` | the same |
+//! | the cost that it states is no number | 3 `INVALID_ARGUMENT` | the same |
 //! | more rules than one step can hold | 14 `UNAVAILABLE` | the same |
+//! | the store gave no decision, `on_failure = "deny"` | 14 `UNAVAILABLE` | the wait, as above |
 //!
 //! HTTP status 200, all in the head of the response ("trailers-only"). A call is charged once, however
 //! many messages it streams.

@@ -85,18 +85,20 @@ where
     /// The answer is there.
     fn go_on(mut self, answered: Answered) -> Step<S, B> {
         let (mut head, body) = self.request.into_parts();
-        let ruled = ruled(answered, &mut head, |ruling, head| match ruling {
-            Ruling::Pass(pass) => Ok(pass),
-            Ruling::Refuse(refusal) => Err(Audience::of(head).tell(refusal)),
+        let mut passes = None;
+        let refusal = ruled(answered, &mut head, |ruling, head| match ruling {
+            Ruling::Pass(pass) => {
+                passes = Some(pass);
+                None
+            }
+            Ruling::Refuse(refusal) => Some(Audience::of(head).tell(refusal)),
         });
-        match ruled {
-            Ok(pass) => Step::Passing {
+        match passes {
+            Some(pass) => Step::Passing {
                 answering: self.service.call(Request::from_parts(head, body)),
                 pass,
             },
-            Err(response) => Step::Refused {
-                response: Some(response),
-            },
+            None => Step::Refused { response: refusal },
         }
     }
 }

@@ -93,15 +93,14 @@ where
             Contents::Refusal { text } if text.is_empty() => None,
             Contents::Refusal { text } => Some(Ok(Frame::data(std::mem::take(text).into()))),
         };
-        match &frame {
-            Some(Ok(frame)) => {
-                if let Some(trailers) = frame.trailers_ref()
-                    && let Some(settling) = this.settling.take()
-                {
-                    settling.ended(Some(trailers));
-                }
+        if let Some(Ok(frame)) = &frame {
+            if let Some(trailers) = frame.trailers_ref()
+                && let Some(settling) = this.settling.take()
+            {
+                settling.ended(Some(trailers));
             }
-            None | Some(Err(_)) => (*this.hold, *this.settling) = (None, None),
+        } else {
+            (*this.hold, *this.settling) = (None, None);
         }
         Poll::Ready(frame)
     }

@@ -9,6 +9,7 @@ mod cors;
 mod hyper;
 mod once;
 mod ready;
+mod settling;
 mod support;
 mod tonic;
 mod until_ready;
