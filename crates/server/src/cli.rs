@@ -7,6 +7,7 @@
 //! | 2 | the command line itself is wrong |
 
 mod args;
+mod call;
 mod check;
 mod config;
 mod demo;
@@ -14,6 +15,7 @@ mod explain;
 mod failure;
 mod help;
 mod number;
+mod operate;
 mod paint;
 mod proxy;
 mod serve;
@@ -44,6 +46,10 @@ pub fn main() -> ExitCode {
         Command::Check(flags) => check::run(flags),
         Command::Explain(flags) => explain::run(flags),
         Command::Simulate(flags) => simulate::run(flags),
+        Command::Reset(flags) => operate::reset(flags),
+        Command::Block(flags) => operate::block(flags),
+        Command::Unblock(flags) => operate::unblock(flags),
+        Command::Override(flags) => operate::alter(flags),
         Command::Help(flags) => help::run(flags),
         Command::Completions(flags) => shell::completions(flags),
         Command::Man(flags) => shell::man(flags),

@@ -1,5 +1,7 @@
 //! The command line: names, flags, help with examples.
 
+pub(super) mod operate;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,8 +18,9 @@ use super::help::Topic;
     disable_help_subcommand = true,
     max_term_width = 80
 )]
-#[command(after_help = "Begin with: jeton demo
-Examples and exit statuses: jeton --help. What a code means: jeton help E012.")]
+#[command(
+    after_help = "Begin with: jeton demo. More: jeton --help. What a code means: jeton help E012."
+)]
 #[command(after_long_help = "Start here:
   jeton demo                         see it work, nothing needed beside it
   jeton proxy --upstream http://127.0.0.1:3000 --limit 100/min
@@ -45,10 +48,18 @@ pub(super) enum Command {
     Serve(Serve),
     /// Read a policy file: every mistake at once, each rule in words.
     Check(Check),
-    /// Which rules speak of a request, and why: who would deny, what is left.
+    /// Which rules speak of a request, and why; who would deny it.
     Explain(Explain),
     /// Run a trace through a policy on a virtual clock.
     Simulate(Simulate),
+    /// Forget what a key has used, in a running process.
+    Reset(operate::Reset),
+    /// Refuse a key for a while, in a running process.
+    Block(operate::Block),
+    /// Lift a block.
+    Unblock(operate::Unblock),
+    /// Give a key another allowance, in a running process.
+    Override(operate::Override),
     /// Explain an error or warning by its code, or a command.
     Help(Help),
     /// Print what a shell completes commands and flags by.
@@ -195,12 +206,16 @@ pub(super) struct Explain {
 
 A line in is one event, and its answer is a line out, in the same order:
   \"at_us\"     microseconds since the Unix epoch, also backwards; needed
-  \"op\"        take (default), check, refund, reset
+  \"op\"        take (default), check, refund, reset, reserve, extend, commit,
+              cancel, block, unblock
   and one of:
   \"rule\"      with \"key\" (a text, or an array for several parts; one that is no
-              address stands for itself) and \"cost\" (default 1)
+              address stands for itself), \"cost\" (default 1) and \"plan\"
   \"charges\"   [{\"rule\", \"key\", \"cost\"}, ...], decided together
   \"request\"   {\"method\", \"path\", \"host\", \"client_ip\", \"headers\"}, with \"cost\"
+  \"handle\"    of a reserve: a name of your choice (and \"ttl_us\"), by which
+              extend, commit (with \"actual\") and cancel know it
+  \"for_us\"    of a block: how long it holds
 A bad line stops the run with its number, exit 1. Empty lines are passed over.")]
 pub(super) struct Simulate {
     /// The policy file.

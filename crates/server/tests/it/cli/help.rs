@@ -6,13 +6,17 @@ use jeton::policy::{CODES, schema};
 
 use crate::support::binary::{jeton, stderr, stdout};
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 13] = [
     "demo",
     "proxy",
     "serve",
     "check",
     "explain",
     "simulate",
+    "reset",
+    "block",
+    "unblock",
+    "override",
     "help",
     "completions",
     "man",
