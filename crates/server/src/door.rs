@@ -1,7 +1,11 @@
 //! The door of the proxy: a request becomes facts, the gate's answer becomes fields or a refusal.
 //!
-//! Both are the words of [`jeton::door`], which says who gets what.
+//! Both are the words of [`jeton::door`], which says who gets what. What is charged for a response
+//! is held until the upstream has answered: by its head or its trailers, never by an answer of the
+//! proxy's own. Whatever breaks off before stays charged.
 
+mod held;
+mod reading;
 mod watch;
 
 use std::fmt;
@@ -14,18 +18,23 @@ use http::{HeaderName, HeaderValue};
 use http_body_util::Full;
 use jeton::door::{HttpFacts, client_of, format_of, origin_of};
 use jeton::policy::Policy;
-use jeton::wire::client_ip::Source;
 use jeton::wire::problem::Format;
 use jeton::{Answered, Gate};
 
 use crate::metrics::Metrics;
-use crate::proxy::{Admission, Admitted, Admitting, Pass, Peer};
+use crate::proxy::{self, Admission, Admitted, Admitting, Fields, Pass, Peer};
+use held::Held;
+use reading::Latest;
 use watch::Watch;
+
+/// Names the rules in mode `mark` that would have denied.
+static LIMITED: HeaderName = HeaderName::from_static("x-jeton-limited");
 
 /// Decides about the requests of a proxy.
 pub struct Door {
     gate: Gate,
     metrics: Arc<Metrics>,
+    latest: Latest,
     watch: Watch,
 }
 
@@ -41,6 +50,7 @@ impl Door {
     /// A door to `gate`.
     pub fn new(gate: Gate, metrics: Arc<Metrics>) -> Self {
         Self {
+            latest: Latest::of(&gate),
             gate,
             metrics,
             watch: Watch::default(),
@@ -57,16 +67,23 @@ impl Door {
 
 impl Admission for Door {
     fn admit(&self, request: &mut Parts, peer: Peer) -> Admitting {
-        let policy = self.gate.policy();
         let asked = Instant::now();
-        let client = self.client(&policy, request, peer);
-        let is_from_trusted = trusts(&policy, peer);
-        let deciding = self.gate.take(&HttpFacts::new(request, client));
+        let reading = self.latest.load(&self.gate);
+        let is_from_trusted = reading.trusts(peer);
+        if !is_from_trusted {
+            reading.disown(request);
+        }
+        let client = self.client(&reading.policy, request, peer);
+        let passing = Passing {
+            is_from_trusted,
+            wants_trailers: reading.wants_trailers,
+        };
+        let deciding = self.gate.hold(&HttpFacts::new(request, client));
         match deciding.now() {
             Ok(answered) => {
                 self.metrics.decided(asked, &answered);
                 let voice = || (format_of(request), origin_of(request).cloned());
-                Admitting::Now(admitted(&answered, is_from_trusted, voice))
+                Admitting::Now(passing.admitted(answered, voice))
             }
             Err(later) => {
                 let metrics = Arc::clone(&self.metrics);
@@ -74,46 +91,59 @@ impl Admission for Door {
                 Admitting::Later(Box::pin(async move {
                     let answered = later.wait().await;
                     metrics.decided(asked, &answered);
-                    admitted(&answered, is_from_trusted, || voice)
+                    passing.admitted(answered, || voice)
                 }))
             }
         }
     }
 
     fn relies_on(&self, name: &HeaderName) -> bool {
-        self.gate
-            .policy()
-            .settings()
-            .client_ip
-            .finder
-            .source
-            .header()
-            == name.as_str()
+        self.latest.load(&self.gate).relies_on(name)
     }
 }
 
-/// Whether what `peer` forwards is believed.
-fn trusts(policy: &Policy, peer: Peer) -> bool {
-    let finder = &policy.settings().client_ip.finder;
-    finder.source != Source::None && finder.trust.believes(peer.ip())
+/// What is known of how a request passes before it is known whether it does.
+struct Passing {
+    is_from_trusted: bool,
+    wants_trailers: bool,
 }
 
-/// `voice` tells how a refusal is to be written, and for whose scripts.
-fn admitted(
-    answered: &Answered,
-    is_from_trusted: bool,
-    voice: impl FnOnce() -> (Format, Option<HeaderValue>),
-) -> Admitted {
-    match answered.refusal() {
-        Some(refusal) => {
+impl Passing {
+    /// `voice` tells how a refusal is to be written, and for whose scripts.
+    fn admitted(
+        self,
+        mut answered: Answered,
+        voice: impl FnOnce() -> (Format, Option<HeaderValue>),
+    ) -> Admitted {
+        if let Some(refusal) = answered.refusal() {
             let (format, origin) = voice();
             let response = refusal.readable_by(origin.as_ref()).response(format);
-            Admitted::Answer(response.map(Full::from))
+            return Admitted::Answer(response.map(Full::from));
         }
-        None => Admitted::Pass(Pass {
-            is_from_trusted,
-            limits: answered.limit_fields(),
-            ..Pass::default()
-        }),
+        let request_fields = limited(&answered).into_iter().collect();
+        let limits = answered.limit_fields();
+        let hold = answered.take_hold();
+        let hold = hold.map(|hold| -> Box<dyn proxy::Hold> { Box::new(Held { hold, answered }) });
+        Admitted::Pass(Pass {
+            is_from_trusted: self.is_from_trusted,
+            request_fields,
+            response_fields: Fields::new(),
+            limits,
+            wants_trailers: self.wants_trailers && hold.is_some(),
+            hold,
+        })
     }
+}
+
+/// The field that tells the upstream of marks, if there are some.
+fn limited(answered: &Answered) -> Option<(HeaderName, HeaderValue)> {
+    let mut marked = answered.marked();
+    let mut names = marked.next()?.to_owned();
+    for name in marked {
+        names.push_str(", ");
+        names.push_str(name);
+    }
+    // Names of rules are printable ASCII.
+    let names = HeaderValue::try_from(names).ok()?;
+    Some((LIMITED.clone(), names))
 }

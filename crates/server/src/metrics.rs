@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
+use jeton::policy::Changes;
 use jeton::{Answered, Disposition, Gate, Table};
 
 pub use render::{CONTENT_TYPE, render};
+pub use standing::Reloaded;
 use standing::Standing;
-pub use standing::{Anew, Reloaded};
 use timing::Timing;
 
 /// Everything that is counted, shared by all doors.
@@ -63,10 +64,9 @@ impl Metrics {
         self.standing.refusal()
     }
 
-    /// Notes that another policy is in force: `tell` is given its number. Tells whether files were
-    /// refused before.
-    pub(crate) fn swapped(&self, tell: impl FnOnce(u64) -> Reloaded) -> (Arc<Reloaded>, bool) {
-        self.standing.swapped(tell)
+    /// Notes that another policy is in force.
+    pub(crate) fn swapped(&self, changes: &Changes) -> Arc<Reloaded> {
+        self.standing.swapped(changes)
     }
 
     /// Notes that the policy file is not what is in force.

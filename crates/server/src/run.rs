@@ -3,6 +3,7 @@
 mod logging;
 mod open_files;
 mod policy_file;
+mod reload;
 mod settings;
 mod signals;
 mod start_error;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use jeton::policy::Policy;
 use jeton::{Clock, Gate};
 use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::api::{self, Api};
 use crate::door::Door;
@@ -23,6 +25,7 @@ use crate::proxy::{self, Address};
 pub use logging::start_logging;
 use open_files::make_room;
 pub use policy_file::{PolicyFile, Seen, Unreadable};
+pub use reload::Reload;
 pub use settings::{address_of, proxy_settings};
 pub use signals::{HangUps, Signals};
 pub use start_error::StartError;
@@ -37,6 +40,7 @@ pub struct Service {
     metrics: Arc<Metrics>,
     proxy: Option<proxy::Bound>,
     api: Option<api::Bound>,
+    reload: Option<Reload>,
 }
 
 impl fmt::Debug for Service {
@@ -81,7 +85,17 @@ impl Service {
             metrics,
             proxy,
             api,
+            reload: None,
         })
+    }
+
+    /// Follows the file that its policy was read from while it serves.
+    #[must_use]
+    pub fn reloading(self, reload: Reload) -> Self {
+        Self {
+            reload: Some(reload),
+            ..self
+        }
     }
 
     /// Where clients of the proxy connect.
@@ -107,7 +121,14 @@ impl Service {
             metrics,
             proxy,
             api,
+            reload,
         } = self;
+        let driven = gate.clone();
+        let driving = Aborting(tokio::spawn(async move { driven.drive().await }));
+        let reload = reload.map(|reload| {
+            let following = reload.follow(gate.clone(), Arc::clone(&metrics));
+            Aborting(tokio::spawn(following))
+        });
         let (stop, stopped) = watch::channel(Phase::Serving);
         let calls = Api::new(gate.clone(), Arc::clone(&metrics));
         let api = api.map(|api| {
@@ -119,6 +140,7 @@ impl Service {
             tokio::spawn(proxy.serve(Arc::new(Door::new(gate, metrics)), draining))
         });
         until.await;
+        drop(reload);
         calls.drain();
         stop.send_replace(Phase::Draining);
         if let Some(proxy) = proxy {
@@ -128,6 +150,16 @@ impl Service {
         if let Some(api) = api {
             ended("the API", api.await);
         }
+        drop(driving);
+    }
+}
+
+/// A task that never ends by itself.
+struct Aborting(JoinHandle<()>);
+
+impl Drop for Aborting {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -143,7 +175,7 @@ async fn reaches(mut phase: watch::Receiver<Phase>, wanted: Phase) {
     drop(phase.wait_for(|phase| *phase >= wanted).await);
 }
 
-fn ended(what: &str, task: Result<(), tokio::task::JoinError>) {
+fn ended(what: &str, task: Result<(), JoinError>) {
     if let Err(error) = task {
         tracing::error!(%error, "{what} ended by a fault of its own");
     }

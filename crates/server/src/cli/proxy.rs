@@ -13,7 +13,7 @@ use crate::run::StartError;
 pub(super) fn run(flags: &Proxy) -> Result<ExitCode, Failure> {
     let (policy, report) = policy(flags, flags.strict).map_err(Failure::Flags)?;
     warn(&report);
-    serve(policy, refused, |service, policy| {
+    serve(policy, None, refused, |service, policy| {
         let mut out = io::stdout().lock();
         if let Some(address) = service.proxy_address() {
             writeln!(out, "  proxy    {}  →  {}", url(address), flags.upstream)?;

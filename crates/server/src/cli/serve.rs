@@ -9,17 +9,20 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use super::args::Serve;
-use super::config;
 use super::failure::Failure;
 use super::paint::{self, Paint};
 use crate::proxy::Address;
-use crate::run::{Service, Signals, StartError, start_logging};
+use crate::run::{PolicyFile, Reload, Seen, Service, Signals, StartError, start_logging};
 
 pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
-    let loaded = config::load(&flags.config)?;
+    let file = PolicyFile::new(&flags.config);
+    let text = file.read().map_err(Failure::new)?;
+    let (checked, seen) = file.check(text);
+    let loaded = checked.map_err(Failure::Policy)?;
     warn(&loaded.report);
     let name = flags.config.display().to_string();
-    serve(loaded.policy, Failure::new, |service, policy| {
+    let source = Some((file, seen));
+    serve(loaded.policy, source, Failure::new, |service, policy| {
         let mut out = io::stdout().lock();
         if let (Some(address), Some(proxy)) = (service.proxy_address(), &policy.settings().proxy) {
             writeln!(out, "  proxy    {}  →  {}", url(address), proxy.upstream)?;
@@ -38,17 +41,24 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Serves a policy until a signal ends it. `banner` tells what listens where, `refused` why
-/// nothing does.
+/// Serves a policy until a signal ends it, and whatever takes its place in the file it was read
+/// from, if it was. `banner` tells what listens where, `refused` why nothing does.
 pub(super) fn serve(
     policy: Policy,
+    source: Option<(PolicyFile, Seen)>,
     refused: impl FnOnce(StartError) -> Failure,
     banner: impl FnOnce(&Service, &Policy) -> io::Result<()>,
 ) -> Result<ExitCode, Failure> {
     start_logging();
-    runtime()?.block_on(async {
-        let service = Service::bind(policy).map_err(refused)?;
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        let mut service = Service::bind(policy).map_err(refused)?;
         let mut signals = Signals::catch().map_err(Failure::new)?;
+        if let Some((file, seen)) = source
+            && let Some(hang_ups) = signals.take_hang_ups()
+        {
+            service = service.reloading(Reload::new(file, seen, hang_ups));
+        }
         // Whoever started this may not be there to read it: a service serves all the same.
         drop(banner(&service, &service.gate().policy()));
         let (stop, stopped) = oneshot::channel::<()>();
@@ -69,7 +79,10 @@ pub(super) fn serve(
                 Err(Failure::new(format!("{signal} again: stopped with requests in flight")))
             }
         }
-    })
+    });
+    // A file system or a name server that hangs must not hold up the end.
+    runtime.shutdown_background();
+    ended
 }
 
 /// What to connect to, as people type it.

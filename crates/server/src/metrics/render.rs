@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jeton::{Event, RuleOutcome};
+use jeton::policy::Policy;
+use jeton::{Event, Gate, RuleOutcome, Tally};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -43,7 +44,7 @@ impl Collector for Reading {
 }
 
 fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let (policy, tally) = (metrics.gate.policy(), metrics.gate.tally());
+    let (policy, tally) = in_force(&metrics.gate);
     let help = "Decisions of each rule: allowed (and charged), denied, withheld (it allowed and \
                 another rule denied), shadow_denied (it has no vote)";
     let mut family =
@@ -81,6 +82,16 @@ fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     let mut histogram =
         encoder.encode_descriptor("jeton_decision", help, Some(&unit), MetricType::Histogram)?;
     histogram.encode_histogram::<Bare>(timing.sum_s, timing.count, &timing.buckets, None)
+}
+
+/// A policy with the counters of its own rules, whatever is swapped meanwhile.
+fn in_force(gate: &Gate) -> (Arc<Policy>, Arc<Tally>) {
+    loop {
+        let (policy, tally) = (gate.policy(), gate.tally());
+        if Arc::ptr_eq(&policy, &gate.policy()) {
+            return (policy, tally);
+        }
+    }
 }
 
 fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -3,30 +3,52 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jeton::policy::{Change, Changes, RuleChange};
 use serde::Serialize;
 
-/// What the latest reload did to the rules, by name, in the order of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What the latest reload did, rule by rule, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Reloaded {
-    /// The policy that it put into force, counted from 1.
+    /// The number of the policy that it put into force, from 1.
     pub generation: u64,
     /// Rules that go on as they were.
     pub kept: Vec<String>,
-    /// Rules that go on with their counters and what was used of them, under other settings.
+    /// Rules that go on with their counters, under other settings.
     pub changed: Vec<String>,
-    /// Rules that begin with nothing used: new ones, and those whose counter is another one now.
-    pub anew: Vec<Anew>,
+    /// Rules that begin with nothing used: new ones, and those that count by something else now.
+    pub anew: Vec<String>,
     /// Rules that are no more.
     pub removed: Vec<String>,
+    /// The same in words, with all that differs; rules that were kept are left out.
+    pub words: Vec<String>,
 }
 
-/// A rule that begins with nothing used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Anew {
-    /// Its name.
-    pub rule: String,
-    /// Why, in a few words.
-    pub why: String,
+impl Reloaded {
+    pub(crate) fn new(generation: u64, changes: &Changes) -> Self {
+        let mut reloaded = Self {
+            generation,
+            ..Self::default()
+        };
+        changes.rules.iter().for_each(|rule| reloaded.add(rule));
+        let settings = changes.adopted.iter();
+        let settings = settings.map(|setting| format!("{setting}: changed"));
+        reloaded.words.extend(settings);
+        reloaded
+    }
+
+    fn add(&mut self, rule: &RuleChange) {
+        let names = match rule.change {
+            Change::Kept => &mut self.kept,
+            Change::Changed(_) => &mut self.changed,
+            Change::Anew { .. } | Change::Added => &mut self.anew,
+            Change::Removed => &mut self.removed,
+        };
+        names.push(rule.rule.clone());
+        if rule.change != Change::Kept {
+            self.words.push(rule.to_string());
+        }
+    }
 }
 
 /// The state of reloading, shared by whoever does it and whoever tells of it.
@@ -54,14 +76,15 @@ impl Standing {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Another policy is in force; gives its number, and whether files were refused before.
-    pub(super) fn swapped(&self, tell: impl FnOnce(u64) -> Reloaded) -> (Arc<Reloaded>, bool) {
+    /// Another policy is in force.
+    pub(super) fn swapped(&self, changes: &Changes) -> Arc<Reloaded> {
         let mut told = self.told();
         let generation = self.generation().saturating_add(1);
-        let reloaded = Arc::new(tell(generation));
+        let reloaded = Arc::new(Reloaded::new(generation, changes));
         self.generation.store(generation, Ordering::Release);
         told.reloaded = Some(Arc::clone(&reloaded));
-        (reloaded, told.refusal.take().is_some())
+        told.refusal = None;
+        reloaded
     }
 
     pub(super) fn refused(&self, why: Arc<str>) {

@@ -64,8 +64,8 @@ pub struct Pass {
     /// Whether the peer is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` are kept;
     /// those of anybody else are replaced.
     pub is_from_trusted: bool,
-    /// Appended to the request.
-    pub request_fields: Fields,
+    /// Appended to the request. Seldom any.
+    pub request_fields: Vec<(HeaderName, HeaderValue)>,
     /// Appended to the response, after whatever the upstream set itself, and to the proxy's own
     /// answer if the upstream fails.
     pub response_fields: Fields,
@@ -146,7 +146,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    pub(super) fn append_to(self, headers: &mut HeaderMap) {
+    fn append_to(self, headers: &mut HeaderMap) {
         for (name, value) in self.0 {
             headers.append(name, value);
         }

@@ -100,7 +100,9 @@ impl<A: Admission> Visit<A> {
         let engine = &self.engine;
         self.forwarding
             .apply(&mut parts.headers, pass.is_from_trusted);
-        std::mem::take(&mut pass.request_fields).append_to(&mut parts.headers);
+        for (name, value) in pass.request_fields.drain(..) {
+            parts.headers.append(name, value);
+        }
         if pass.wants_trailers {
             fields::ask_for_trailers(&mut parts.headers);
         }

@@ -125,6 +125,14 @@ impl PolicyFile {
         (text, seen)
     }
 
+    /// What was `seen`, but that its text is `unreadable`.
+    pub(super) fn without_text(&self, seen: &Seen, unreadable: &Unreadable) -> Seen {
+        Seen {
+            text: self.print_of(Err(unreadable)),
+            references: seen.references.clone(),
+        }
+    }
+
     /// Whether reading it twice gives the same: a pipe is empty the second time.
     pub(super) fn is_lasting(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|found| found.is_file())

@@ -17,6 +17,7 @@ mod listening;
 mod load;
 mod open_files;
 mod refused;
+mod reload;
 mod retry;
 mod settle;
 mod stopping;

@@ -54,7 +54,7 @@ pub(crate) struct Running {
     output: Arc<Mutex<String>>,
     log: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl Running {
@@ -64,6 +64,18 @@ impl Running {
         let path = folder.file("jeton.toml", policy.as_bytes());
         let arguments = ["serve", "--config", path.to_str().expect("a path")];
         Self::start(command(&arguments), folder, "  policy")
+    }
+
+    /// `jeton serve` with the policy that stands at `path` in `folder`.
+    pub(crate) fn serve_from(folder: Folder, path: &str) -> Self {
+        let path = folder.path().join(path);
+        let arguments = ["serve", "--config", path.to_str().expect("a path")];
+        Self::start(command(&arguments), folder, "  policy")
+    }
+
+    /// Where its files are.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// The same in a process that may open no more than `files`.
@@ -121,7 +133,7 @@ impl Running {
             output,
             log,
             readers,
-            _folder: folder,
+            folder,
         };
         let told = || running.banner().lines().any(|line| line.starts_with(last));
         let deadline = Instant::now() + Duration::from_secs(10);
