@@ -1,5 +1,7 @@
 //! `jeton explain`: which rules speak of a request, and why.
 
+mod state;
+
 use std::process::Output;
 
 use jeton_server::explain::Document;
