@@ -7,6 +7,8 @@ mod allowance;
 mod answer;
 mod api;
 mod change;
+mod cost;
+mod count;
 mod failure;
 mod listen;
 mod matches;

@@ -131,6 +131,7 @@ codes! {
     NOT_BELIEVED = "W112" "A plan or a cost that is never believed.";
     NOT_SETTLED = "W113" "A limit that waits for answers which no door here sees.";
     GATEWAY_ADDRESS = "W114" "Gateways are believed, and their clients have no address.";
+    CHOSEN_PLAN = "W115" "A plan that clients choose for themselves.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
     ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
     NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";

@@ -3,7 +3,7 @@
 use jeton_core::MAX_LIMIT;
 
 use super::{MISSING_WORDS, MODE_WORDS};
-use crate::checked::{allowance, failure, matches, plans, settling};
+use crate::checked::{allowance, cost, count, failure, matches, plans, settling};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw;
 
@@ -77,14 +77,10 @@ pub(in crate::checked) const RULE: Vocabulary = Vocabulary {
             "Allowances by name: \"unlimited\", \"deny\", or settings that replace the rule's. \
              They change the quota, never the counter.",
         ),
-        word(
-            "count",
-            Shape::Table(&settling::COUNT),
-            settling::COUNT.about,
-        ),
+        word("count", Shape::Table(&count::COUNT), count::COUNT.about),
         word(
             "cost",
-            settling::COST_SHAPE,
+            cost::COST_SHAPE,
             "Units of one request: a number (default 1), \"header:NAME\" of trusted peers, or what \
              the answer says.",
         ),

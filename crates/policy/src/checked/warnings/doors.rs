@@ -20,6 +20,7 @@ pub(super) fn warn(
     gateways(cx, root, settings);
     for draft in drafts {
         believed(cx, settings, draft);
+        chosen(cx, draft);
         settled(cx, settings, draft);
     }
 }
@@ -91,6 +92,21 @@ fn believed(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
     }
     if let CostSpec::Request(field) = cost {
         warning(draft.marks.cost, field, "charges 1 there");
+    }
+}
+
+/// What the client writes is believed of nobody in particular.
+fn chosen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
+    let source = rule.plan.as_ref().map(|plans| &plans.source);
+    if let Some(part @ (KeyPart::Cookie(_) | KeyPart::Query(_))) = source {
+        let what = format!(
+            "anyone can choose the plan of {:?} by \"{part}\"",
+            rule.name
+        );
+        let fault = Fault::new(code::CHOSEN_PLAN, what)
+            .label("it is the client's own word")
+            .fix("plan = \"header:x-plan\", which a trusted gateway sets");
+        cx.findings.warning(marks.plan, fault);
     }
 }
 
