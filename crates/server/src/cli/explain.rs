@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use http::Method;
 use jeton::{Clock, Gate};
 
 use super::args::Explain;
+use super::call::Server;
 use super::config;
 use super::failure::Failure;
 use super::paint::Paint;
@@ -23,9 +25,23 @@ pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
     // What is wrong with it is told before a file is read or a server asked.
     let question = Question::read(&written)
         .map_err(|error| Failure::Usage(format!("--{}: {}", error.field, error.what)))?;
-    let document = offline(flags, &question)?;
+    let document = match &flags.api {
+        Some(url) => live(url, flags, &written)?,
+        None => offline(flags, &question)?,
+    };
     print(&document, flags.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The policy and the counters of a running process.
+fn live(url: &str, flags: &Explain, written: &Written) -> Result<Document, Failure> {
+    let target = format!("/v1/explain?{}", written.to_query());
+    let answer =
+        Server::new(url, flags.token_file.as_deref())?.call(&Method::GET, &target, None)?;
+    serde_json::from_value(answer).map_err(|error| {
+        let what = "is no explanation that this version reads";
+        Failure::new(format!("the answer of {url} {what}: {error}"))
+    })
 }
 
 /// The policy of the file, with counters that nobody has used.

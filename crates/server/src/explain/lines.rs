@@ -135,18 +135,21 @@ fn remark(document: &Document, entry: &Entry) -> Line {
         "charged" => (Mark::Silent, "would be "),
         _ => (Mark::Silent, ""),
     };
-    let mut note = format!("{before}{}", entry.why);
-    if let Some(until) = entry.blocked_until_ms {
-        note.push_str(" until ");
-        note.push_str(&instant(until, document.at_ms));
-    }
-    if let (Mark::Denies | Mark::Allows | Mark::WouldDeny, Some(speaks)) = (mark, &entry.speaks) {
+    let until = entry.blocked_until_ms.map(|until| {
+        let until = instant(until, document.at_ms);
+        format!(" until {until}")
+    });
+    let mut notes = vec![format!(
+        "{before}{}{}",
+        entry.why,
+        until.unwrap_or_default()
+    )];
+    if let (true, Some(speaks)) = (mark != Mark::Silent, &entry.speaks) {
         if let (Some(plan), "plan") = (&speaks.plan, speaks.terms.as_str()) {
-            let name = plan.name.as_deref().unwrap_or_default();
-            note.push_str(&format!("; plan {name}"));
+            notes.extend(plan.name.iter().map(|name| format!("plan {name}")));
         }
         if !speaks.key.is_empty() {
-            note.push_str(&format!("; key {}", shown(speaks)));
+            notes.push(format!("key {}", shown(speaks)));
         }
     }
     Line {
@@ -154,6 +157,6 @@ fn remark(document: &Document, entry: &Entry) -> Line {
         name: entry.rule.clone(),
         state: String::new(),
         key: String::new(),
-        note,
+        note: notes.join("; "),
     }
 }

@@ -128,8 +128,8 @@ fn client(document: &Document, out: &mut impl Write) -> fmt::Result {
         Some(status) => {
             let all: Vec<String> = std::iter::once(status.to_string()).chain(fields).collect();
             writeln!(out, "The client would see: {}", all.join(" · "))?;
-            let body = client.body.lines();
-            body.map(|line| writeln!(out, "  {line}")).collect()
+            let mut body = client.body.lines();
+            body.try_for_each(|line| writeln!(out, "  {line}"))
         }
     }
 }

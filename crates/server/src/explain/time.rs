@@ -42,11 +42,11 @@ pub(super) fn span(ms: u64) -> String {
     let minutes = seconds.div_ceil(60);
     let (hours, rest) = (minutes / 60, minutes % 60);
     match ms {
-        0..1_000 => format!("{ms} ms"),
-        ..=120_000 => format!("{seconds} s"),
-        ..=7_200_000 => format!("{minutes} min"),
-        ..=172_800_000 if rest == 0 => format!("{hours} h"),
-        ..=172_800_000 => format!("{hours} h {rest} min"),
+        ..1_000 => format!("{ms} ms"),
+        1_000..=120_000 => format!("{seconds} s"),
+        120_001..=7_200_000 => format!("{minutes} min"),
+        7_200_001..=172_800_000 if rest == 0 => format!("{hours} h"),
+        7_200_001..=172_800_000 => format!("{hours} h {rest} min"),
         _ => format!("{} days", minutes.div_ceil(1_440)),
     }
 }

@@ -6,8 +6,8 @@ use std::process::Output;
 
 use jeton_server::explain::Document;
 
-use crate::support::Folder;
-use crate::support::binary::{jeton_in, stderr, stdout};
+use crate::support::binary::{Running, command, jeton, jeton_in, stderr, stdout};
+use crate::support::{Folder, curl};
 
 const POLICY: &str = r#"
 [lists]
@@ -207,4 +207,125 @@ fn a_wrong_command_line_is_told_apart_from_a_wrong_policy() {
     let output = jeton_in(folder.path(), &["explain", "--request", "/"], "");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("error["), "{}", stderr(&output));
+}
+
+/// A running process with the policy above, and one whose API asks for a token.
+fn serving(token: &str) -> Running {
+    Running::serve(&format!("[api]\nlisten = \"127.0.0.1:0\"\n{token}{POLICY}"))
+}
+
+fn ask(running: &Running, flags: &[&str]) -> Output {
+    let api = format!("http://{}", running.api_address());
+    jeton(&[&["explain", "--api", &api], flags].concat())
+}
+
+#[test]
+fn a_running_process_is_asked_about_its_own_counters() {
+    let running = serving("");
+    let login = r#"{"request":{"method":"POST","path":"/login","client_ip":"1.2.3.4"}}"#;
+    let url = format!("http://{}/v1/take", running.api_address());
+    let take = || curl(&["-H", "content-type: application/json", "-d", login, &url]);
+    for _ in 0..4 {
+        assert!(take().contains("\"allowed\":true"));
+    }
+    let about = ["--request", "POST /login", "--ip", "1.2.3.4"];
+    let told = |flags: &[&str]| {
+        let output = ask(&running, &[&about, flags].concat());
+        assert_eq!(
+            (output.status.code(), stderr(&output)),
+            (Some(0), String::new())
+        );
+        stdout(&output)
+    };
+    for _ in 0..20 {
+        let text = told(&[]);
+        assert!(
+            text.starts_with("ALLOWED. Nothing was charged. State of "),
+            "{text}"
+        );
+        assert!(
+            text.contains("UTC, policy generation 1.\n  ● login   1 of 5 left"),
+            "{text}"
+        );
+    }
+    assert!(take().contains("\"remaining\":0"));
+    let text = told(&[]);
+    assert!(text.starts_with("DENIED by login, retry in "), "{text}");
+    assert!(text.contains("The client would see: 429 · "), "{text}");
+    let document: Document = serde_json::from_str(&told(&["--json"])).expect("a document");
+    assert_eq!((document.allowed, document.generation), (false, 1));
+    assert_eq!(document.rules[0].counters[0].remaining, 0);
+    assert_eq!(document.rules[1].why, "no authorization header");
+}
+
+#[test]
+fn file_and_process_say_the_same_of_fresh_counters() {
+    let running = serving("");
+    for flags in [
+        &["--request", "POST /login", "--ip", "1.2.3.4"][..],
+        &[
+            "--request",
+            "/closed",
+            "--header",
+            "accept: text/plain",
+            "--json",
+        ],
+        &[
+            "--request",
+            "/reports/1/export?a=b&c",
+            "--header",
+            "x-key: hunter2",
+            "--host",
+            "h",
+        ],
+        &["--request", "/", "--ip", "192.0.2.1"],
+    ] {
+        let comparable = |text: String| {
+            let lines = text.lines().skip(usize::from(!text.starts_with('{')));
+            let same = |line: &&str| !line.contains("_ms\": 1") && !line.contains("\"generation\"");
+            lines.filter(same).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (live, file) = (ask(&running, flags), explain(flags));
+        assert_eq!(stderr(&live), "");
+        assert_eq!(
+            comparable(stdout(&live)),
+            comparable(stdout(&file)),
+            "{flags:?}"
+        );
+    }
+}
+
+#[test]
+fn a_token_is_taken_from_the_environment() {
+    let running = serving("token = \"t0ken-of-16-bytes\"\n");
+    let about = ["--request", "/closed"];
+    let output = ask(&running, &about);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(1), String::new())
+    );
+    assert!(stderr(&output).contains("token"), "{}", stderr(&output));
+    let api = format!("http://{}", running.api_address());
+    let mut known = command(&["explain", "--api", &api, "--request", "/closed"]);
+    let output = known
+        .env("JETON_TOKEN", "t0ken-of-16-bytes")
+        .output()
+        .expect("jeton runs");
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
+    assert!(stdout(&output).starts_with("DENIED by closed."));
+}
+
+#[test]
+fn nobody_there_is_told_as_such() {
+    let output = jeton(&["explain", "--request", "/", "--api", "http://127.0.0.1:9"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(1), String::new())
+    );
+    assert!(stderr(&output).contains("nothing answers at http://127.0.0.1:9"));
+    let output = jeton(&["explain", "--request", "/", "--api", "127.0.0.1:9"]);
+    assert_eq!(output.status.code(), Some(2));
 }
