@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod evaluate;
 mod id;
+mod judge;
 mod named;
 mod orders;
 mod policy;

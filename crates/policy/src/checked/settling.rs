@@ -71,7 +71,8 @@ fn fits_terms(cx: &mut Context<'_>, section: &Section<'_>, rule: &Rule, terms: &
     section.refuse(cx, "count", RETURNED, "leave it out");
     section.refuse(cx, "max_debt", RETURNED, "leave it out");
     if matches!(rule.cost, CostSpec::Response { .. }) {
-        section.refuse(cx, "cost", RETURNED, "cost = 1");
+        let why = format!("by the answer {RETURNED}");
+        section.refuse(cx, "cost", &why, "cost = 1");
     }
     if rule.on_deny == OnDeny::Charge {
         let why = "has no effect: who is refused holds nothing that could come back";

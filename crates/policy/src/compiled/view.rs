@@ -3,7 +3,8 @@
 use jeton_core::{Cost, Micros};
 
 use super::encode::push_word;
-use super::evaluate::{Asked, Buffers};
+use super::evaluate::Buffers;
+use super::judge::Asked;
 use super::orders::Orders;
 use super::policy::Policy;
 use super::slot::{Silent, Slot, TermsOf};

@@ -347,7 +347,7 @@ fn a_named_charge_meets_words_blocks_and_unknown_plans() {
     let until = Some(Micros::new(9_000_000));
     let blocked = block(&policy, "user", ALICE, Some(9_000_000));
     assert_eq!(
-        said(&[blocked.clone()], "user", None, ALICE),
+        said(std::slice::from_ref(&blocked), "user", None, ALICE),
         Named::BlockedUntil(until)
     );
     let shadow = mode("user", Mode::Shadow);
@@ -357,7 +357,7 @@ fn a_named_charge_meets_words_blocks_and_unknown_plans() {
     );
     let deny = set(&policy, "user", ALICE, &[("limit", "deny")]);
     assert_eq!(
-        said(&[deny.clone()], "user", None, ALICE),
+        said(std::slice::from_ref(&deny), "user", None, ALICE),
         Named::Denied(DenyReason::Override)
     );
     assert_eq!(
