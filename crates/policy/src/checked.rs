@@ -86,6 +86,7 @@ pub(crate) struct Marks {
     pub(crate) limit: Mark,
     pub(crate) key: Mark,
     pub(crate) plan: Mark,
+    pub(crate) plans: Mark,
     pub(crate) cost: Mark,
     pub(crate) count: Mark,
     pub(crate) max_debt: Mark,

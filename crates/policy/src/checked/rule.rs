@@ -61,6 +61,7 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
         limit: allowance::value_mark(&section, "limit"),
         key: allowance::value_mark(&section, "key"),
         plan: section.mark_of("plan"),
+        plans: section.mark_of("plans"),
         cost: section.mark_of("cost"),
         count: section.mark_of("count"),
         max_debt: section.mark_of("max_debt"),

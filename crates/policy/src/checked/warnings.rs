@@ -18,6 +18,7 @@ use crate::settings::Settings;
 use crate::source::Mark;
 
 pub(crate) use forged::{fault as invented_key, invented};
+use terms::warn_about_plans;
 pub(crate) use terms::{TermPlaces, warn_about_terms};
 
 pub(super) fn warn(
@@ -46,6 +47,7 @@ pub(super) fn warn(
                 settings.store.max_memory,
             );
         }
+        warn_about_plans(&mut cx.findings, draft, settings.store.max_memory);
         shadow_replaces(cx, drafts, draft);
     }
     // Of a policy that is refused nobody knows what its rules would leave each other.

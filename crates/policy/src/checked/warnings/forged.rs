@@ -6,7 +6,7 @@ use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::matching::Match;
 use crate::raw::Context;
-use crate::rule::{Allowance, Rule};
+use crate::rule::{Allowance, Rule, Terms};
 
 /// Warns of rules whose key clients choose, unless a rule by address speaks of the same requests.
 pub(super) fn warn(cx: &mut Context<'_>, drafts: &[Draft]) {
@@ -52,8 +52,11 @@ fn guards(guard: &Rule, rule: &Rule, drafts: &[Draft]) -> bool {
             && other.mode.has_vote()
             && other.matches.covers(&rule.matches)
     };
+    // What counts some answers only, or what is in flight, bounds nobody over time.
+    let over_time = |terms: &Terms| !matches!(terms, Terms::Concurrency { .. });
     guard.mode.has_vote()
-        && matches!(guard.allowance, Allowance::Quota(_))
+        && matches!(&guard.allowance, Allowance::Quota(terms) if over_time(terms))
+        && guard.count.is_none()
         && guard.key.iter().any(by_address)
         && invented(&guard.key, &guard.matches).is_none()
         && guard.matches.covers(&rule.matches)

@@ -1,8 +1,8 @@
 //! What the terms of one rule bring with them.
 
-use crate::checked::Marks;
+use crate::checked::{Draft, Marks};
 use crate::diagnostic::{Fault, Findings, code};
-use crate::rule::Terms;
+use crate::rule::{Allowance, Terms};
 use crate::source::Mark;
 use crate::units::{Pace, grouped, in_words};
 use crate::words::worst_case;
@@ -46,12 +46,38 @@ pub(crate) fn warn_about_terms(
                 .fix("algorithm = \"sliding-log\"; or keep it: only a reminder");
             findings.warning(places.algorithm, fault);
         }
-        Terms::SlidingLog { limit, .. } => {
-            if let Some(fault) = large_log(name, limit, max_memory) {
+        _ => {
+            if let Some(fault) = large_log(name, terms, max_memory) {
                 findings.warning(places.limit, fault);
             }
         }
-        _ => {}
+    }
+}
+
+/// Warns of plans that refuse the second of two requests, and of those that take more memory than
+/// the rule itself is warned of.
+pub(super) fn warn_about_plans(
+    findings: &mut Findings<'_>,
+    Draft { rule, marks }: &Draft,
+    max_memory: u64,
+) {
+    let own = match &rule.allowance {
+        Allowance::Quota(terms) => terms.most(),
+        Allowance::Unlimited | Allowance::Deny => return,
+    };
+    for (plan, allowance) in rule.plan.iter().flat_map(|plans| &plans.named) {
+        let Allowance::Quota(terms) = allowance else {
+            continue;
+        };
+        let name = format!("{}, plan {plan}", rule.name);
+        let fault = match *terms {
+            Terms::Bucket { pace, burst: 1 } if own > 1 => Some(burst_one(&name, pace)),
+            _ if terms.most() > own => large_log(&name, terms, max_memory),
+            _ => None,
+        };
+        if let Some(fault) = fault {
+            findings.warning(marks.plans, fault);
+        }
     }
 }
 
@@ -67,7 +93,12 @@ fn burst_one(name: &str, pace: Pace) -> Fault {
     }
 }
 
-fn large_log(name: &str, limit: u64, max_memory: u64) -> Option<Fault> {
+fn large_log(name: &str, terms: &Terms, max_memory: u64) -> Option<Fault> {
+    let (limit, instead) = match *terms {
+        Terms::SlidingLog { limit, .. } => (limit, "algorithm = \"sliding-counter\" or \"gcra\""),
+        Terms::Concurrency { limit, .. } => (limit, "a lower limit"),
+        _ => return None,
+    };
     let bytes = limit.saturating_mul(LOG_ENTRY_BYTES);
     let kib = |bytes: u64| grouped(bytes >> 10);
     let label = if bytes > max_memory {
@@ -83,9 +114,9 @@ fn large_log(name: &str, limit: u64, max_memory: u64) -> Option<Fault> {
         grouped(limit)
     );
     let fix = if bytes > max_memory {
-        "algorithm = \"sliding-counter\" or \"gcra\""
+        instead.to_owned()
     } else {
-        "algorithm = \"sliding-counter\" or \"gcra\"; or keep it: only a reminder"
+        format!("{instead}; or keep it: only a reminder")
     };
     Some(Fault::new(code::LOG_MEMORY, what).label(label).fix(fix))
 }
