@@ -12,6 +12,7 @@ mod examples;
 mod failing_upstream;
 mod fields;
 mod framing;
+mod gateways;
 mod leaving;
 mod listening;
 mod load;

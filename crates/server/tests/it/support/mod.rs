@@ -5,6 +5,7 @@ pub(crate) mod binary;
 pub(crate) mod nginx;
 pub(crate) mod proxy;
 pub(crate) mod raw;
+pub(crate) mod tools;
 pub(crate) mod upstream;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,15 @@
+//! Programs from PyPI, which `make prereqs` installs.
+
+use std::path::{Path, PathBuf};
+
+/// Where one of them is.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/bin");
+    let path = folder.join(name);
+    assert!(
+        path.exists(),
+        "{name} is not there: install it with `make prereqs` ({})",
+        path.display()
+    );
+    path
+}
