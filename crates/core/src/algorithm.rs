@@ -116,41 +116,37 @@ fn decide<A: Algorithm>(algorithm: &A, view: View<'_>, act: &Act, now: Micros) -
     let mut state = algorithm.load(view, now);
     match *act {
         Act::Take { cost } | Act::Hold { cost } => take(algorithm, &mut state, cost, now),
-        Act::Peek { cost } => {
-            let fit = fit(algorithm, &state, cost.get());
-            Outcome {
-                decision: answer(algorithm, &state, fit, 0, now),
-                edit: Edit::Keep,
-            }
-        }
+        _ => other(algorithm, &mut state, act, now),
+    }
+}
+
+/// What is rarer than a charge; apart, so that charging stays short.
+fn other<A: Algorithm>(algorithm: &A, state: &mut A::State<'_>, act: &Act, now: Micros) -> Outcome {
+    match *act {
+        Act::Take { cost } | Act::Hold { cost } => take(algorithm, state, cost, now),
+        Act::Peek { cost } => kept(algorithm, state, fit(algorithm, state, cost.get()), now),
         Act::Settle {
             receipt,
             actual,
             max_debt,
         } => {
             let most_debt = max_debt.get().min(algorithm.limit());
-            let actual = settle(algorithm, &mut state, &receipt, actual.get(), most_debt);
-            written(algorithm, &state, actual, now)
+            let actual = settle(algorithm, state, &receipt, actual.get(), most_debt);
+            written(algorithm, state, actual, now)
         }
         Act::Renew { receipt } => {
-            let fit = Fit::Settled {
-                actual: receipt.cost,
-            };
-            Outcome {
-                decision: answer(algorithm, &state, fit, 0, now),
-                edit: Edit::Keep,
-            }
+            let actual = receipt.cost;
+            kept(algorithm, state, Fit::Settled { actual }, now)
         }
         Act::Give { units } => {
-            let given = algorithm.give(&mut state, units.get());
-            written(algorithm, &state, given, now)
+            let given = algorithm.give(state, units.get());
+            written(algorithm, state, given, now)
         }
         Act::Reset => {
             let absent = algorithm.load(View::ABSENT, now);
-            let decision = answer(algorithm, &absent, Fit::Settled { actual: 0 }, 0, now);
             Outcome {
-                decision,
                 edit: Edit::Erase,
+                ..kept(algorithm, &absent, Fit::Settled { actual: 0 }, now)
             }
         }
     }
@@ -201,6 +197,13 @@ fn settle<A: Algorithm>(
         Some(0) => actual,
         Some(less) => receipt.cost - a.lower(state, receipt, less),
         None => receipt.cost + a.raise(state, actual - receipt.cost, most_debt),
+    }
+}
+
+fn kept<A: Algorithm>(a: &A, state: &A::State<'_>, fit: Fit, now: Micros) -> Outcome {
+    Outcome {
+        decision: answer(a, state, fit, 0, now),
+        edit: Edit::Keep,
     }
 }
 

@@ -7,7 +7,7 @@
 //! 10..18       cell: at, µs
 //! 18..30       cell: three words of 4 bytes
 //! 30..34       number of entries
-//! 34..         entries of 16 bytes: stamp (8), sum (4), cost (4)
+//! 34..         entries of 16 bytes: stamp (8), sum or holder (4), cost (4)
 //! ```
 //!
 //! A release reads the version before its own, and writes that one until told otherwise, so that
@@ -278,6 +278,64 @@ mod tests {
         assert_eq!(with(9, 255), Err(CodecError::Time));
         assert_eq!(with(34, 9), Err(CodecError::Entries));
         assert_eq!(with(25, 255), Err(CodecError::Time));
+    }
+
+    fn holders() -> Stored {
+        let holder = |stamp, sum, cost| Entry { stamp, sum, cost };
+        Stored {
+            kind: Kind::Concurrency,
+            until: Micros::stored(1 << 51),
+            cell: Cell {
+                at: Micros::new(50),
+                words: [100, 0, 0],
+            },
+            // In no order, and two that are over, whose units no longer count.
+            tail: vec![
+                holder(200, 7, MAX_LIMIT),
+                holder(100, 9, MAX_LIMIT),
+                holder(99, 9, MAX_LIMIT),
+                holder(150, 3, MAX_LIMIT),
+            ],
+        }
+    }
+
+    #[test]
+    fn holders_and_tickets_read_back_to_the_last_digit() {
+        assert_eq!(decode(&bytes_of(&holders())), Ok(holders()));
+        for (words, read) in [
+            ([0, 0, 0], Ok(())),
+            ([1, u32::MAX, 0], Ok(())),
+            ([2, 0, 0], Err(CodecError::Units)),
+        ] {
+            let ticket = Stored {
+                kind: Kind::Ticket,
+                cell: Cell {
+                    at: Micros::new(9),
+                    words,
+                },
+                tail: Vec::new(),
+                ..holders()
+            };
+            assert_eq!(decode(&bytes_of(&ticket)), read.map(|()| ticket));
+        }
+    }
+
+    #[test]
+    fn holders_that_no_quota_lets_in_are_refused() {
+        let mut many = holders();
+        many.tail[1].stamp = 101;
+        assert_eq!(decode(&bytes_of(&many)), Err(CodecError::Units));
+        let mut ahead = holders();
+        ahead.tail[0].stamp = u64::MAX;
+        assert_eq!(decode(&bytes_of(&ahead)), Err(CodecError::Time));
+        let mut raw = holders();
+        raw.cell.words = [0, 1 << 30, 0];
+        assert_eq!(decode(&bytes_of(&raw)), Err(CodecError::Time));
+        for kind in [Kind::Ticket, Kind::Bucket, Kind::FixedFirst, Kind::Counter] {
+            let mut stray = holders();
+            (stray.kind, stray.cell.words) = (kind, [0; 3]);
+            assert_eq!(decode(&bytes_of(&stray)), Err(CodecError::Entries));
+        }
     }
 
     #[test]

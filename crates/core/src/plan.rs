@@ -212,10 +212,10 @@ struct Tally {
 
 impl Tally {
     fn count(&mut self, mode: Mode, fit: Fit) {
-        if mode == Mode::Shadow {
+        if mode == Mode::Shadow || fit.passes() {
             return;
         }
-        self.denied |= !fit.passes();
+        self.denied = true;
         self.impossible |= fit == Fit::Impossible;
         self.moot |= matches!(fit, Fit::Repeated { .. } | Fit::Unknown);
         self.raise(fit);

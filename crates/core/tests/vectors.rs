@@ -15,7 +15,7 @@ fn golden_vectors_give_the_same_answers_and_bytes() {
         fs::write(FILE, make().into_iter().map(line).collect::<String>()).unwrap();
     }
     let vectors = read(&fs::read_to_string(FILE).unwrap());
-    assert!(vectors.len() >= 320, "the file is cut");
+    assert!(vectors.len() >= 640, "the file is cut");
     let mut store = Bytes::default();
     let mut states = Vec::new();
     replay(&vectors, |trace, quota, act, now| {

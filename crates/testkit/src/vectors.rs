@@ -12,6 +12,8 @@ use jeton_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::random::Random;
+
 /// One act on one state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +46,10 @@ pub enum QuotaText {
     SlidingCounter(u64, u64),
     /// Limit, window in µs.
     SlidingLog(u64, u64),
+    /// Limit, lease in µs.
+    Concurrency(u64, u64),
+    /// Time to live in µs.
+    Ticket(u64),
 }
 
 /// An act in plain numbers.
@@ -55,9 +61,17 @@ pub enum ActText {
     /// Units.
     Peek(u64),
     /// Units.
+    Hold(u64),
+    /// Units.
     Give(u64),
     /// Which vector of the trace (from 0) made the charge, and what it has cost.
     Settle(usize, u64),
+    /// The same, and the most debt there may be.
+    SettleWithin(usize, u64, u64),
+    /// Which vector of the trace made the charge.
+    Renew(usize),
+    /// Everything.
+    Reset,
 }
 
 /// A decision in plain numbers.
@@ -106,6 +120,8 @@ impl QuotaText {
             }
             Self::SlidingCounter(limit, w) => Quota::sliding_counter(limit, span(w)),
             Self::SlidingLog(limit, w) => Quota::sliding_log(limit, span(w)),
+            Self::Concurrency(limit, lease) => Quota::concurrency(limit, span(lease)),
+            Self::Ticket(ttl) => Quota::ticket(span(ttl)),
         };
         quota.expect("a quota that fits")
     }
@@ -164,21 +180,24 @@ pub fn replay(vectors: &[Vector], mut decide: impl FnMut(&str, &Quota, &Act, Mic
 }
 
 fn act(text: ActText, receipts: &[Receipt]) -> Act {
+    let receipt = |of: usize| *receipts.get(of).expect("a vector before this one");
+    let settle = |of, actual, max_debt| Act::Settle {
+        receipt: receipt(of),
+        actual: Cost::new(actual),
+        max_debt,
+    };
+    let cost = Cost::new;
     match text {
-        ActText::Take(units) => Act::Take {
-            cost: Cost::new(units),
+        ActText::Take(units) => Act::Take { cost: cost(units) },
+        ActText::Peek(units) => Act::Peek { cost: cost(units) },
+        ActText::Hold(units) => Act::Hold { cost: cost(units) },
+        ActText::Give(units) => Act::Give { units: cost(units) },
+        ActText::Settle(of, actual) => settle(of, actual, Cost::MAX),
+        ActText::SettleWithin(of, actual, max_debt) => settle(of, actual, cost(max_debt)),
+        ActText::Renew(of) => Act::Renew {
+            receipt: receipt(of),
         },
-        ActText::Peek(units) => Act::Peek {
-            cost: Cost::new(units),
-        },
-        ActText::Give(units) => Act::Give {
-            units: Cost::new(units),
-        },
-        ActText::Settle(of, actual) => Act::Settle {
-            receipt: *receipts.get(of).expect("a vector before this one"),
-            actual: Cost::new(actual),
-            max_debt: Cost::MAX,
-        },
+        ActText::Reset => Act::Reset,
     }
 }
 
@@ -222,11 +241,14 @@ impl Bytes {
     }
 }
 
-/// Makes the vectors of a file: what this release answers to a fixed row of acts.
+/// Makes the vectors of a file: what this release answers to a fixed row of acts. New traces go to
+/// the end, so that those before stay as they are.
 pub fn make() -> Vec<Vector> {
-    use QuotaText::{Bucket, EpochWindow, FirstRequestWindow, SlidingCounter, SlidingLog};
+    use QuotaText::{
+        Bucket, Concurrency, EpochWindow, FirstRequestWindow, SlidingCounter, SlidingLog, Ticket,
+    };
     const S: u64 = 1_000_000;
-    let mut random = crate::random::Random::new(1);
+    let mut random = Random::new(1);
     let mut vectors = Vec::new();
     for quota in [
         Bucket(5, S, 20),
@@ -238,15 +260,83 @@ pub fn make() -> Vec<Vector> {
         SlidingCounter(30_000_000, 86_400 * S),
         SlidingLog(10, 60 * S),
     ] {
-        make_trace(quota, &mut random, &mut vectors);
+        make_trace("", quota, draw, &mut random, &mut vectors);
+    }
+    for quota in [
+        Concurrency(10, 60 * S),
+        Concurrency(1_000_000_000, 30 * S),
+        Ticket(600 * S),
+    ] {
+        make_trace("", quota, draw_of_what_is_held, &mut random, &mut vectors);
+    }
+    for quota in [
+        Bucket(5, S, 20),
+        EpochWindow(10, 60 * S),
+        FirstRequestWindow(10, 60 * S),
+        SlidingCounter(10, 60 * S),
+        SlidingLog(10, 60 * S),
+    ] {
+        make_trace(
+            "settled ",
+            quota,
+            draw_of_settles,
+            &mut random,
+            &mut vectors,
+        );
     }
     vectors
 }
 
-fn make_trace(text: QuotaText, random: &mut crate::random::Random, into: &mut Vec<Vector>) {
+/// Draws an act for a quota of this limit, after so many others.
+type Draw = fn(&mut Random, u64, usize) -> ActText;
+
+fn draw(random: &mut Random, most: u64, before: usize) -> ActText {
+    match random.below(8) {
+        0 => ActText::Peek(random.scaled(0, most)),
+        1 => ActText::Give(random.scaled(1, most)),
+        2 if before > 0 => ActText::Settle(random.index(before), random.scaled(0, 2 * most)),
+        3 => ActText::Take(most + random.below(2)),
+        _ => ActText::Take(random.scaled(0, most)),
+    }
+}
+
+fn draw_of_what_is_held(random: &mut Random, most: u64, before: usize) -> ActText {
+    match random.below(16) {
+        0 => ActText::Take(random.below(2)),
+        1 => ActText::Give(1),
+        2 => ActText::Peek(random.scaled(0, most)),
+        3 => ActText::Hold(most + 1),
+        4..8 if before > 0 => ActText::Settle(random.index(before), random.scaled(0, most)),
+        8..12 if before > 0 => ActText::Renew(random.index(before)),
+        12 if before > 30 => ActText::Reset,
+        _ => ActText::Hold(random.scaled(0, most.div_ceil(3))),
+    }
+}
+
+fn draw_of_settles(random: &mut Random, most: u64, before: usize) -> ActText {
+    match random.below(8) {
+        0..3 if before > 0 => {
+            let of = random.index(before);
+            ActText::SettleWithin(of, random.scaled(0, 2 * most), random.scaled(0, most))
+        }
+        3 if before > 0 => ActText::Renew(random.index(before)),
+        4 if before > 30 => ActText::Reset,
+        _ => ActText::Hold(random.scaled(0, most)),
+    }
+}
+
+fn make_trace(
+    name: &str,
+    text: QuotaText,
+    draw: Draw,
+    random: &mut Random,
+    into: &mut Vec<Vector>,
+) {
     let quota = text.quota();
-    let trace = serde_json::to_string(&text).expect("plain numbers");
-    let window = quota.window().map_or(1, |w| w.as_micros().max(4));
+    let numbers = serde_json::to_string(&text).expect("plain numbers");
+    let trace = format!("{name}{numbers}");
+    let window = quota.window().or(quota.lease());
+    let window = window.map_or(1, |w| w.as_micros().max(4));
     let (mut store, mut receipts, mut now_us) =
         (Bytes::default(), Vec::new(), 1_800_000_000_000_000);
     for _ in 0..40 {
@@ -255,16 +345,7 @@ fn make_trace(text: QuotaText, random: &mut crate::random::Random, into: &mut Ve
             1 => now_us - random.below(window),
             _ => now_us + random.below(window / 4),
         };
-        let most = u64::from(quota.limit());
-        let text_act = match random.below(8) {
-            0 => ActText::Peek(random.scaled(0, most)),
-            1 => ActText::Give(random.scaled(1, most)),
-            2 if !receipts.is_empty() => {
-                ActText::Settle(random.index(receipts.len()), random.scaled(0, 2 * most))
-            }
-            3 => ActText::Take(most + random.below(2)),
-            _ => ActText::Take(random.scaled(0, most)),
-        };
+        let text_act = draw(random, u64::from(quota.limit()), receipts.len());
         let act = act(text_act, &receipts);
         let decision = store.decide(&trace, &quota, &act, Micros::new(now_us));
         receipts.push(decision.receipt);

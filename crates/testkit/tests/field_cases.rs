@@ -491,3 +491,35 @@ fn a_look_never_writes_the_clock_law() {
     assert_eq!(key.take(1, 0).retry_us(), Some(MINUTE), "a denial does");
     assert!(key.act(Act::Peek { cost: 1 }, MINUTE).allowed());
 }
+
+#[test]
+fn f25_holders_give_back_their_own_and_a_ticket_is_settled_once() {
+    let mut key = Key::new(ModelQuota::Concurrency {
+        limit: 3,
+        lease_us: MINUTE,
+    });
+    let first = key.act(Act::Hold { cost: 2 }, 0);
+    assert!(!key.act(Act::Hold { cost: 2 }, 0).allowed());
+    assert_eq!(key.take(1, 0).verdict, Verdict::Impossible);
+    let second = key.act(Act::Hold { cost: 1 }, 0);
+    assert_eq!(key.settle(&first, 0, 0).remaining, 2);
+    assert_eq!(key.settle(&first, 0, 0).remaining, 2);
+    let receipt = second.receipt.expect("it was let in");
+    let renewed = key.act(Act::Renew { receipt }, 59 * SECOND);
+    assert_eq!(renewed.verdict, Verdict::Settled { actual: 1 });
+    let at_us = 59 * SECOND + MINUTE;
+    assert_eq!(key.act(Act::Peek { cost: 3 }, at_us - 1).remaining, 2);
+    assert_eq!(
+        key.act(Act::Renew { receipt }, at_us).verdict,
+        Verdict::Unknown
+    );
+
+    let mut ticket = Key::new(ModelQuota::Ticket { ttl_us: MINUTE });
+    let opened = ticket.act(Act::Hold { cost: 1 }, 0);
+    assert!(!ticket.act(Act::Hold { cost: 1 }, 0).allowed());
+    let settled = ticket.settle(&opened, 4, SECOND);
+    assert_eq!(settled.verdict, Verdict::Settled { actual: 4 });
+    let again = ticket.settle(&opened, 0, 59 * SECOND);
+    assert_eq!(again.verdict, Verdict::Repeated { actual: 4 });
+    assert_eq!(ticket.settle(&opened, 0, MINUTE).verdict, Verdict::Unknown);
+}

@@ -34,6 +34,14 @@ pub(crate) fn counter(limit: u64, window_us: u64) -> Quota {
     Quota::sliding_counter(limit, span(window_us)).unwrap()
 }
 
+pub(crate) fn concurrency(limit: u64, lease_us: u64) -> Quota {
+    Quota::concurrency(limit, span(lease_us)).unwrap()
+}
+
+pub(crate) fn ticket(ttl_us: u64) -> Quota {
+    Quota::ticket(span(ttl_us)).unwrap()
+}
+
 /// Every algorithm with this limit over (about) this window.
 pub(crate) fn all(limit: u64, window_us: u64) -> [Quota; 5] {
     [
@@ -106,6 +114,19 @@ impl One {
                 units: Cost::new(units),
             },
         )
+    }
+
+    pub(crate) fn hold(&mut self, at_us: u64, cost: u64) -> Decision {
+        self.act(
+            at_us,
+            &Act::Hold {
+                cost: Cost::new(cost),
+            },
+        )
+    }
+
+    pub(crate) fn renew(&mut self, at_us: u64, receipt: Receipt) -> Decision {
+        self.act(at_us, &Act::Renew { receipt })
     }
 
     pub(crate) fn settle(&mut self, at_us: u64, receipt: Receipt, actual: u64) -> Decision {

@@ -4,6 +4,7 @@
 mod debt;
 mod driver;
 mod edges;
+mod held;
 mod maths;
 mod plans;
 mod time;

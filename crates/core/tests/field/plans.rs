@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::driver::{DAY, MIN, One, S, bucket, fixed};
 use jeton_core::{
     Act, Answers, Cells, Cost, Decision, Edit, Fit, Micros, Mode, OnDeny, Op, Plan, PlanError,
-    Quota, RuleId, Verdict, View, decide_all,
+    Quota, RuleId, Span, Verdict, View, decide_all,
 };
 
 struct Row(Vec<One>);
@@ -201,4 +201,62 @@ fn a_plan_refuses_two_ops_on_one_state_and_too_many() {
         Plan::new(&many).unwrap_err(),
         PlanError::TooManyOps { ops: 33 }
     );
+}
+
+/// The clock went back, nothing is left to take, and the denial charges for itself: the clock law is
+/// written all the same.
+#[test]
+fn a_denial_that_charges_writes_the_clock_law_even_with_nothing_left() {
+    for quota in [bucket(2, 2, MIN), crate::driver::log(2, MIN)] {
+        let rules = Rules::new(&[(quota, Mode::Enforce, OnDeny::Charge)]);
+        assert!(rules.take(10 * MIN, 2).0.allowed);
+        assert!(!rules.take(MIN, 1).0.allowed);
+        assert!(rules.take(2 * MIN, 2).0.allowed, "{quota:?}");
+    }
+}
+
+/// What was done before, or is not there, stops the plan and leaves nothing to wait for; what is held
+/// is not taken by a denial that charges.
+#[test]
+fn a_plan_about_what_is_not_there_is_moot() {
+    let quota = crate::driver::concurrency(3, MIN);
+    let rules = Rules::new(&[
+        (fixed(10, MIN), Mode::Enforce, OnDeny::Keep),
+        (crate::driver::ticket(MIN), Mode::Enforce, OnDeny::Charge),
+        (quota, Mode::Enforce, OnDeny::Charge),
+    ]);
+    let hold = |cost| Act::Hold {
+        cost: Cost::new(cost),
+    };
+    let (verdict, made) = rules.act(0, &[hold(4), hold(1), hold(2)]);
+    assert!(verdict.allowed);
+    let (verdict, twice) = rules.act(0, &[hold(4), hold(1), hold(2)]);
+    assert_eq!(verdict.retry_after.map(Span::as_micros), Some(MIN));
+    assert_eq!(
+        (twice[1].remaining, twice[2].remaining),
+        (0, 1),
+        "not taken"
+    );
+    assert!(twice[1].fit.retry_after().is_some() && twice[2].fit.retry_after().is_some());
+    let settle = |i: usize, actual| Act::Settle {
+        receipt: made[i].receipt,
+        actual: Cost::new(actual),
+        max_debt: Cost::ZERO,
+    };
+    let commit = [settle(0, 1), settle(1, 1), settle(2, 0)];
+    assert!(rules.act(1, &commit).0.allowed);
+    let too_much = Act::Take {
+        cost: Cost::new(11),
+    };
+    let again = [too_much, settle(1, 9), settle(2, 0)];
+    let (verdict, decisions) = rules.act(2, &again);
+    let moot = Verdict {
+        allowed: false,
+        impossible: false,
+        retry_after: None,
+    };
+    assert_eq!(verdict, moot);
+    assert_eq!(decisions[0].fit, Fit::Impossible);
+    assert_eq!(decisions[1].fit, Fit::Repeated { actual: 1 });
+    assert_eq!((decisions[0].remaining, decisions[2].remaining), (9, 3));
 }
