@@ -103,33 +103,28 @@ fn respond(answered: &Answered, denial: Option<StatusCode>, head: &Parts) -> Res
     };
     let refusal = refusal.readable_by(origin_of(head));
     let mut response = refusal.response(format_of(head)).map(Body::from);
-    match denial {
-        Some(status) if status != response.status() => {
-            // The body tells another status. Who asks for one of its own has a body of its own.
-            *response.status_mut() = status;
-            *response.body_mut() = Body::empty();
-            response.headers_mut().remove(CONTENT_TYPE);
-            response.headers_mut().remove(CONTENT_LENGTH);
-        }
-        _ => {}
+    // A 503 is no denial: no store decided.
+    let is_denial = response.status() != StatusCode::SERVICE_UNAVAILABLE;
+    if let Some(status) = denial.filter(|status| is_denial && *status != response.status()) {
+        // The body tells another status. Who asks for one of its own has a body of its own.
+        *response.status_mut() = status;
+        *response.body_mut() = Body::empty();
+        response.headers_mut().remove(CONTENT_TYPE);
+        response.headers_mut().remove(CONTENT_LENGTH);
     }
     response
 }
 
-/// The status of a denial, if `?deny=` asks for one.
+/// The status of a denial, if `?deny=` asks for one. Other parameters are the client's: Caddy appends
+/// them to a question that has none.
 fn denial_status(uri: &Uri) -> Result<Option<StatusCode>, InputError> {
-    let Some(query) = uri.query().filter(|query| !query.is_empty()) else {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    let Some(asked) = parameters.find_map(|parameter| parameter.strip_prefix("deny=")) else {
         return Ok(None);
     };
-    let asked = query
-        .strip_prefix("deny=")
-        .and_then(|status| status.parse().ok());
-    match asked.filter(|status| DENIALS.contains(status)) {
-        Some(status) => Ok(StatusCode::from_u16(status).ok()),
-        None => {
-            let name = query.split(['=', '&']).next().unwrap_or_default();
-            let what = "the only parameter is `deny`, and it is 401, 403 or 429";
-            Err(InputError::new(name, what))
-        }
+    let asked = asked.parse().ok().filter(|status| DENIALS.contains(status));
+    match asked.and_then(|status| StatusCode::from_u16(status).ok()) {
+        Some(status) => Ok(Some(status)),
+        None => Err(InputError::new("deny", "is none of 401, 403, 429")),
     }
 }
