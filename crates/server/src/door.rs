@@ -22,7 +22,7 @@ use jeton::wire::problem::Format;
 use jeton::{Answered, Gate};
 
 use crate::metrics::Metrics;
-use crate::proxy::{self, Admission, Admitted, Admitting, Fields, Pass, Peer};
+use crate::proxy::{self, Admission, Admitted, Admitting, Pass, Peer};
 use held::Held;
 use reading::Latest;
 use watch::Watch;
@@ -127,7 +127,7 @@ impl Passing {
         Admitted::Pass(Pass {
             is_from_trusted: self.is_from_trusted,
             request_fields,
-            response_fields: Fields::new(),
+            response_fields: Vec::new(),
             limits,
             wants_trailers: self.wants_trailers && hold.is_some(),
             hold,

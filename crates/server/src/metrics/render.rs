@@ -16,6 +16,30 @@ use super::Metrics;
 /// The media type of [`render`]'s text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// What is counted beside the rules.
+const EVENTS: [(&str, &str, Event); 4] = [
+    (
+        "jeton_unmatched",
+        "Requests that no rule matched",
+        Event::Unmatched,
+    ),
+    (
+        "jeton_settled",
+        "Charges that were put right when their cost became known",
+        Event::Settled,
+    ),
+    (
+        "jeton_settle_lost",
+        "Charges that stay as they were: the store did not answer when their cost became known",
+        Event::SettleLost,
+    ),
+    (
+        "jeton_clipped_units",
+        "Units that were used and found no room, not even as debt",
+        Event::UnitsClipped,
+    ),
+];
+
 /// No labels.
 type Bare = [(&'static str, &'static str); 0];
 
@@ -46,7 +70,8 @@ impl Collector for Reading {
 fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let (policy, tally) = in_force(&metrics.gate);
     let help = "Decisions of each rule: allowed (and charged), denied, withheld (it allowed and \
-                another rule denied), shadow_denied (it has no vote)";
+                another rule denied); without a vote: shadow_denied, marked (the upstream was \
+                told), trial_allowed and trial_denied (by its trial setting)";
     let mut family =
         encoder.encode_descriptor("jeton_decisions", help, None, MetricType::Counter)?;
     for (index, rule) in policy.rules().iter().enumerate() {
@@ -59,10 +84,10 @@ fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         }
     }
 
-    let help = "Requests that no rule matched";
-    let mut unmatched =
-        encoder.encode_descriptor("jeton_unmatched", help, None, MetricType::Counter)?;
-    counter(&mut unmatched, tally.event(Event::Unmatched))?;
+    for (name, help, event) in EVENTS {
+        let mut encoder = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        counter(&mut encoder, tally.event(event))?;
+    }
 
     let help = "Limit or burst of each rule that counts";
     let mut family =

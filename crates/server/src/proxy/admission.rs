@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, response};
 use http_body_util::Full;
 use jeton::door::LimitFields;
-use smallvec::SmallVec;
 
 use super::fields;
 
@@ -65,7 +64,7 @@ pub struct Pass {
     /// those of anybody else are replaced.
     pub is_from_trusted: bool,
     /// Appended to the request. Seldom any.
-    pub request_fields: Vec<(HeaderName, HeaderValue)>,
+    pub request_fields: Fields,
     /// Appended to the response, after whatever the upstream set itself, and to the proxy's own
     /// answer if the upstream fails.
     pub response_fields: Fields,
@@ -86,7 +85,7 @@ impl Pass {
             self.limits = limits;
         }
         fields::clean_response(&mut response.headers);
-        self.response_fields.append_to(&mut response.headers);
+        append(self.response_fields, &mut response.headers);
         self.limits.merge_into(&mut response.headers);
         self.hold
     }
@@ -94,7 +93,7 @@ impl Pass {
     /// Adds what it brings to an answer of the proxy's own. The upstream gave none, so what was
     /// kept goes unanswered.
     pub(super) fn into_own(self, response: &mut response::Parts) {
-        self.response_fields.append_to(&mut response.headers);
+        append(self.response_fields, &mut response.headers);
         self.limits.merge_into(&mut response.headers);
     }
 }
@@ -126,36 +125,12 @@ pub trait Hold: Send + 'static {
     }
 }
 
-/// A short list of fields, without allocation up to two.
-#[derive(Clone, Debug, Default)]
-pub struct Fields(SmallVec<[(HeaderName, HeaderValue); 2]>);
+/// Fields of a head, which may have others of the same names.
+pub type Fields = Vec<(HeaderName, HeaderValue)>;
 
-impl Fields {
-    /// No fields.
-    pub const fn new() -> Self {
-        Self(SmallVec::new_const())
-    }
-
-    /// Adds a field behind those that are there.
-    pub fn push(&mut self, name: HeaderName, value: HeaderValue) {
-        self.0.push((name, value));
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn append_to(self, headers: &mut HeaderMap) {
-        for (name, value) in self.0 {
-            headers.append(name, value);
-        }
-    }
-}
-
-impl FromIterator<(HeaderName, HeaderValue)> for Fields {
-    fn from_iter<I: IntoIterator<Item = (HeaderName, HeaderValue)>>(fields: I) -> Self {
-        Self(fields.into_iter().collect())
+pub(super) fn append(fields: Fields, headers: &mut HeaderMap) {
+    for (name, value) in fields {
+        headers.append(name, value);
     }
 }
 

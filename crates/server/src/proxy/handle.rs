@@ -10,7 +10,7 @@ use http::{Request, Response, StatusCode, Version, request};
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 
-use super::admission::{Admission, Admitted, Admitting, Pass, Peer};
+use super::admission::{Admission, Admitted, Admitting, Pass, Peer, append};
 use super::download::Download;
 use super::exchange::exchange;
 use super::failure::{Complaints, Failure};
@@ -100,9 +100,7 @@ impl<A: Admission> Visit<A> {
         let engine = &self.engine;
         self.forwarding
             .apply(&mut parts.headers, pass.is_from_trusted);
-        for (name, value) in pass.request_fields.drain(..) {
-            parts.headers.append(name, value);
-        }
+        append(std::mem::take(&mut pass.request_fields), &mut parts.headers);
         if pass.wants_trailers {
             fields::ask_for_trailers(&mut parts.headers);
         }

@@ -113,7 +113,12 @@ impl PolicyFile {
 
     /// The text as it is now, and what else was `seen` as that is now.
     pub(super) fn look(&self, seen: &Seen) -> (Result<String, Unreadable>, Seen) {
-        let text = self.read();
+        let text = if self.is_pipe() {
+            let shown = self.path.display();
+            Err(Unreadable(format!("{shown} is no regular file")))
+        } else {
+            self.read()
+        };
         let again = |(path, _): &(String, u64)| {
             let print = self.print_of_reference(&self.read_reference(path));
             (path.clone(), print)
@@ -133,9 +138,9 @@ impl PolicyFile {
         }
     }
 
-    /// Whether reading it twice gives the same: a pipe is empty the second time.
-    pub(super) fn is_lasting(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|found| found.is_file())
+    /// Whether reading it again gives nothing, or waits for a writer.
+    pub(super) fn is_pipe(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|found| !found.is_file() && !found.is_dir())
     }
 
     fn print_of(&self, text: Result<&str, &Unreadable>) -> u64 {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jeton::Gate;
-use jeton::policy::{Policy, Report, Severity};
+use jeton::policy::{Loaded, Report, Severity};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -47,17 +47,17 @@ impl Reload {
     pub(super) async fn follow(mut self, gate: Gate, metrics: Arc<Metrics>) {
         let mut looks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let is_lasting = self.file.is_lasting();
-        if !is_lasting {
+        let is_pipe = self.file.is_pipe();
+        if is_pipe {
             let path = self.file.path().display();
             tracing::info!("{path} is no regular file: it is read once, and changes go unseen");
         }
         loop {
             let is_asked = tokio::select! {
                 () = self.hang_ups.next() => true,
-                _ = looks.tick(), if is_lasting => false,
+                _ = looks.tick(), if !is_pipe => false,
             };
-            if !is_lasting {
+            if is_pipe {
                 let path = self.file.path().display();
                 tracing::warn!("SIGHUP: {path} is no regular file and cannot be read again");
                 continue;
@@ -95,10 +95,9 @@ impl Reload {
                     return;
                 };
                 self.seen = seen;
-                checked.map_err(Refusal::Policy).and_then(|loaded| {
-                    warn(&loaded.report);
-                    put_into_force(gate, metrics, loaded.policy)
-                })
+                checked
+                    .map_err(Refusal::Policy)
+                    .and_then(|loaded| put_into_force(gate, metrics, loaded))
             }
             Err(unreadable) => {
                 self.seen = self.file.without_text(&self.seen, &unreadable);
@@ -154,7 +153,8 @@ impl Refusal {
     }
 }
 
-fn put_into_force(gate: &Gate, metrics: &Metrics, policy: Policy) -> Result<(), Refusal> {
+fn put_into_force(gate: &Gate, metrics: &Metrics, loaded: Loaded) -> Result<(), Refusal> {
+    let Loaded { policy, report, .. } = loaded;
     let changes = policy.diff(&gate.policy());
     if !changes.refused().is_empty() {
         return Err(Refusal::NeedsRestart(changes.refused().to_vec()));
@@ -175,12 +175,8 @@ fn put_into_force(gate: &Gate, metrics: &Metrics, policy: Policy) -> Result<(), 
     for setting in &changes.adopted {
         tracing::info!("{setting}: changed");
     }
-    Ok(())
-}
-
-/// Tells the warnings of a policy.
-fn warn(report: &Report) {
-    for warning in report {
+    for warning in &report {
         tracing::warn!("{}", warning.short());
     }
+    Ok(())
 }

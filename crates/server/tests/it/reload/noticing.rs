@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{Changing, NOTICED, five_per_hour};
@@ -99,6 +100,22 @@ fn a_value_in_a_file_of_its_own_is_followed_too() {
         !log.contains("old-key") && !log.contains("new-key"),
         "{log}"
     );
+}
+
+#[test]
+fn a_pipe_is_read_once_and_not_followed() {
+    let file = Changing::within(Folder::new(), "jeton.toml", |folder, text| {
+        let path = folder.path().join("jeton.toml");
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo runs").success());
+        let text = format!("{text}{}", five_per_hour(1));
+        // Waits for its reader.
+        std::thread::spawn(move || fs::write(path, text));
+    });
+    file.jeton.logs("is no regular file");
+    file.hang_up();
+    file.jeton.logs("cannot be read again");
+    assert_eq!((file.generation(), file.client("a").passes(3)), (1, 1));
 }
 
 #[test]

@@ -132,6 +132,10 @@ fn debt_is_clipped_at_one_limit_or_at_what_the_rule_says() {
     ] {
         let service = budget("header", &settings);
         assert_eq!(service.ask("/?units=1000000", "").status(), 200);
+        assert_eq!(service.jeton.metric("jeton_settled_total"), 1);
+        let clipped = service.jeton.metric("jeton_clipped_units_total");
+        // A full bucket and the debt that was taken on: 100 to 200 units.
+        assert!((999_800..1_000_000).contains(&clipped), "{clipped}");
         let took = freed_after(&service);
         let most = Duration::from_millis(most_ms);
         // A little was earned back before the first look.

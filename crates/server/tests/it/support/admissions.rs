@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, request};
 use http_body_util::Full;
 use jeton::door::LimitFields;
-use jeton_server::proxy::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
+use jeton_server::proxy::{Admission, Admitted, Admitting, Hold, Pass, Peer};
 
 /// Everybody passes.
 pub(crate) struct Everybody;
@@ -71,7 +71,7 @@ impl Admission for Holding {
                 HeaderValue::from_static("ours"),
             );
             Admitted::Pass(Pass {
-                response_fields: Fields::from_iter([field]),
+                response_fields: vec![field],
                 hold: Some(Box::new(unit)),
                 ..Pass::default()
             })
