@@ -143,6 +143,10 @@ pub struct Speaks {
     pub cost: Option<Cost>,
     /// Who says so.
     pub cost_from: CostFrom,
+    /// The statuses of answers that count; `None` if whatever is answered does.
+    pub count: Option<String>,
+    /// Whether a denial by it costs what is left: `on_deny = "charge"`.
+    pub charges_denials: bool,
     /// Whether other terms are counted beside it, without a vote.
     pub trial: bool,
 }

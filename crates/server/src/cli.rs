@@ -28,6 +28,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use failure::Failure;
+pub(crate) use number::grouped;
 
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {

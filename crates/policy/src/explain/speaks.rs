@@ -1,5 +1,7 @@
 //! What a rule makes of a request that it speaks of.
 
+use jeton_core::OnDeny;
+
 use super::{CostFrom, Explaining, PlanFound, Speaks, TermsFrom};
 use crate::compiled::{CompiledRule, Counter, TermsOf, View, word};
 use crate::printable::{printable, printable_bytes};
@@ -21,6 +23,7 @@ impl Explaining<'_> {
         };
         let is_trial =
             |other: &&crate::Charge<'_>| other.rule == index && other.counter == Counter::Trial;
+        let settles = settles(counter);
         Speaks {
             key: rule.show_key(&view.key, self.fingerprints),
             counter,
@@ -30,7 +33,13 @@ impl Explaining<'_> {
             mode: view.mode,
             mode_by_order: self.orders.mode(index).is_some(),
             cost: view.cost,
-            cost_from: self.cost_from(rule.rule()),
+            cost_from: self.cost_from(rule.rule(), counter),
+            count: rule
+                .rule()
+                .count
+                .filter(|_| settles)
+                .map(|set| set.to_string()),
+            charges_denials: rule.rule().on_deny == OnDeny::Charge,
             trial: self.charges.iter().any(|charge| is_trial(&charge)),
         }
     }
@@ -52,15 +61,22 @@ impl Explaining<'_> {
         }
     }
 
-    fn cost_from(&self, rule: &Rule) -> CostFrom {
+    fn cost_from(&self, rule: &Rule, counter: Counter) -> CostFrom {
         match &rule.cost {
             CostSpec::Request(name) if self.request.has_header(name) => {
                 CostFrom::Request(name.clone())
             }
-            CostSpec::Fixed(_) | CostSpec::Request(_) => CostFrom::Rule,
-            CostSpec::Response { source, .. } => CostFrom::Response(source.to_string()),
+            CostSpec::Response { source, .. } if settles(counter) => {
+                CostFrom::Response(source.to_string())
+            }
+            CostSpec::Fixed(_) | CostSpec::Request(_) | CostSpec::Response { .. } => CostFrom::Rule,
         }
     }
+}
+
+/// The answer to a preflight says nothing of what the request costs.
+fn settles(counter: Counter) -> bool {
+    counter != Counter::Preflights
 }
 
 fn terms(view: &View) -> TermsFrom {

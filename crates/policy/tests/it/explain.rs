@@ -417,6 +417,21 @@ fn terms_on_trial_and_costs_of_the_answer_are_told() {
         told.cost_from,
         CostFrom::Response("header:x-units".to_owned())
     );
+    // The answer to a preflight says nothing of what the request costs.
+    let preflight = explain(&policy, &Request::preflight("/"));
+    assert_eq!(speaks(&preflight, 0).cost_from, CostFrom::Rule);
+}
+
+#[test]
+fn what_settling_and_denials_cost_is_told() {
+    let told =
+        |more: &str, request: &Request| speaks(&explain(&rule("r", more), request), 0).clone();
+    let get = Request::get("/");
+    let count = "count = { status = [401, \"5xx\"] }";
+    assert_eq!(told(count, &get).count.as_deref(), Some("401, 500-599"));
+    assert_eq!(told(count, &Request::preflight("/")).count, None);
+    assert!(!told(count, &get).charges_denials);
+    assert!(told("on_deny = \"charge\"", &get).charges_denials);
 }
 
 #[test]

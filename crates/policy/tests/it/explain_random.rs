@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use jeton_core::Micros;
+use jeton_core::{Micros, OnDeny};
 use jeton_policy::{
     Alternative, Buffers, Charge, CostFrom, Counter, Explained, Fingerprints, Mode, Order, Orders,
-    Outcome, PlanFound, Policy, Refusal, RuleExplained, Speaks, TermsFrom, Verdict,
+    Outcome, PlanFound, Policy, Refusal, RuleExplained, Settle, Speaks, TermsFrom, Verdict,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -79,6 +79,7 @@ fn any_extra() -> impl Strategy<Value = String> {
         plan.to_owned(),
         cost.to_owned(),
         "on_deny = \"charge\"".to_owned(),
+        "count = { status = [401, \"5xx\"] }".to_owned(),
         "secret_key = true".to_owned(),
     ];
     subsequence(extras, 0..=2).prop_map(|extras| extras.join("\n"))
@@ -216,6 +217,12 @@ fn agrees(rule: &RuleExplained, charge: &Charge<'_>, has_trial: bool) -> Result<
     prop_assert_eq!(speaks.counter, charge.counter);
     prop_assert_eq!(speaks.cost, Some(charge.cost));
     prop_assert_eq!(speaks.trial, has_trial);
+    prop_assert_eq!(speaks.charges_denials, charge.on_deny == OnDeny::Charge);
+    let statuses = match charge.settle {
+        Some(Settle::Status(statuses)) => Some(statuses.to_string()),
+        _ => None,
+    };
+    prop_assert_eq!(&speaks.count, &statuses);
     let overridden = matches!(speaks.terms, TermsFrom::Override { .. });
     prop_assert_eq!(overridden, charge.overridden);
     prop_assert_eq!(speaks.terms == TermsFrom::Plan, charge.plan.is_some());

@@ -4,6 +4,7 @@ use super::document::Document;
 use super::rules::{Counted, Entry, Speaking};
 use super::text::Mark;
 use super::time::{instant, span};
+use crate::cli::grouped;
 
 /// One line.
 #[derive(Debug)]
@@ -54,7 +55,11 @@ fn row(document: &Document, entry: &Entry, speaks: &Speaking, counted: &Counted)
             (false, false) => Mark::WouldDeny,
         },
         name: entry.rule.clone(),
-        state: format!("{} of {} left", counted.remaining, counted.limit),
+        state: format!(
+            "{} of {} left",
+            grouped(counted.remaining),
+            grouped(counted.limit)
+        ),
         key: format!("key {}", shown(speaks)),
         note: notes.join("; "),
     }
@@ -108,8 +113,17 @@ fn circumstances(document: &Document, speaks: &Speaking, counted: &Counted) -> V
         (_, Some(field)) => notes.push(format!("cost by {field}")),
         _ => {}
     }
+    if let Some(statuses) = &speaks.count {
+        notes.push(format!("counted if the answer is {statuses}"));
+    }
+    if !counted.allowed && speaks.charges_denials {
+        notes.push("a denial costs what is left".to_owned());
+    }
     if counted.counter == "preflights" {
-        notes.push("preflights have a counter of their own".to_owned());
+        let factor = jeton::policy::PREFLIGHT_FACTOR;
+        notes.push(format!(
+            "preflights have {factor} times as much, on a counter of their own"
+        ));
     }
     notes
 }

@@ -63,6 +63,12 @@ pub struct Speaking {
     /// The field that says so, of the request or of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_field: Option<String>,
+    /// The statuses of answers that count; absent if whatever is answered does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<String>,
+    /// Whether a denial by it costs what is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub charges_denials: bool,
 }
 
 /// One part of a key.
@@ -202,6 +208,8 @@ impl From<&Speaks> for Speaking {
             cost: speaks.cost.map(jeton::Cost::get),
             cost_from: cost_from.to_owned(),
             cost_field,
+            count: speaks.count.clone(),
+            charges_denials: speaks.charges_denials,
         }
     }
 }

@@ -72,6 +72,10 @@ pub fn write_text(
             writeln!(out, "  {mark} {name:names$}  {}", line.note)?;
         }
     }
+    if document.allowed && !document.marked.is_empty() {
+        let marked = document.marked.join(", ");
+        writeln!(out, "The service would be told x-jeton-limited: {marked}")?;
+    }
     client(document, out)
 }
 

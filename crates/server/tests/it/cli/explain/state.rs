@@ -176,6 +176,11 @@ async fn plans_costs_and_trials_are_told_beside_what_is_left() {
     assert!(told.contains(line), "{told}");
     assert!(told.contains("◇ tenant     2 of 2 left"), "{told}");
     assert!(told.contains("on trial"), "{told}");
+    let preflight = ["origin: https://a", "access-control-request-method: POST"];
+    let preflight = desk.explain(&Desk::question("OPTIONS /", &preflight)).await;
+    let line = "● anonymous  1 000 of 1 000 left  key 1.2.3.4  takes 1; 20/s, bursts to 100; \
+                preflights have 10 times as much, on a counter of their own\n";
+    assert!(text(&preflight).contains(line), "{}", text(&preflight));
     let fields = ["x-tenant: acme", "x-cost: 11", "x-plan: pro"];
     let pro = desk.explain(&Desk::question("GET /", &fields)).await;
     let told = text(&pro);
@@ -204,6 +209,17 @@ async fn what_operators_set_is_told() {
     let told = text(&desk.explain(&home).await);
     let line = "400 of 400 left  key 1.2.3.4  takes 1; 40/s, bursts to 400; by an override, until \
                 13:02:26 UTC; mode mark, set by an operator\n";
+    assert!(told.contains(line), "{told}");
+    let settings = Alternative::new([("limit", "deny")]).expect("a word");
+    let done = gate
+        .set_override("anonymous", &["1.2.3.4"], settings, hour)
+        .await;
+    done.expect("an override");
+    let told = text(&desk.explain(&home).await);
+    assert!(told.starts_with("ALLOWED"), "{told}");
+    let line = "◇ anonymous  would refuse, and has no vote: an operator's override is \"deny\"";
+    assert!(told.contains(line), "{told}");
+    let line = "\nThe service would be told x-jeton-limited: anonymous\n";
     assert!(told.contains(line), "{told}");
     gate.set_mode("anonymous", None).await.expect("a mode");
     gate.block(
