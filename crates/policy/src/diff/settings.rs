@@ -13,10 +13,8 @@ pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
         _ => all.push("[proxy]"),
     }
     match (&new.api, &old.api) {
-        (Some(new), Some(old)) if new.listen.get() != old.listen.get() => {
-            all.push("[api] listen");
-        }
-        (Some(_), Some(_)) | (None, None) => {}
+        (Some(new), Some(old)) => all.extend(api(new, old)),
+        (None, None) => {}
         _ => all.push("[api]"),
     }
     all.extend(store(new.store, old.store));
@@ -33,10 +31,12 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
         answer,
         lists,
     } = new;
-    let mut all = match (api, &old.api) {
-        (Some(new), Some(old)) => api_callers(new, old),
-        _ => Vec::new(),
-    };
+    let mut all = Vec::new();
+    if let (Some(new), Some(old)) = (api, &old.api)
+        && new.gateways != old.gateways
+    {
+        all.push("[api] gateways");
+    }
     if *client_ip != old.client_ip {
         all.push("[client_ip]");
     }
@@ -51,17 +51,18 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     all
 }
 
-fn api_callers(new: &Api, old: &Api) -> Vec<&'static str> {
+/// Tokens are part of the listener: what it asks of callers is settled when it begins to listen.
+fn api(new: &Api, old: &Api) -> Vec<&'static str> {
     let Api {
-        listen: _,
+        listen,
         token,
         admin_token,
-        gateways,
+        gateways: _,
     } = new;
     differing([
+        ("[api] listen", listen.get() != old.listen.get()),
         ("[api] token", *token != old.token),
         ("[api] admin_token", *admin_token != old.admin_token),
-        ("[api] gateways", *gateways != old.gateways),
     ])
 }
 

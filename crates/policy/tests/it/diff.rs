@@ -72,6 +72,24 @@ fn settings_beside_the_quota_keep_the_counters() {
         ("missing = \"deny\"", "missing share -> deny"),
         ("secret_key = true", "secret_key false -> true"),
         (
+            "plan = \"header:x-plan\"\nplans = { pro = { rate = \"50/s\", burst = 200 }, staff = \"unlimited\" }",
+            "plan none -> header:x-plan, plans.pro none -> rate 50/s, burst 200, plans.staff none \
+             -> limit unlimited",
+        ),
+        ("trial = { burst = 10 }", "trial none -> rate 5/s, burst 10"),
+        (
+            "count = { status = [401, \"5xx\"] }",
+            "count none -> 401, 500-599",
+        ),
+        ("cost = 3", "cost 1 -> 3"),
+        ("cost = \"header:x-cost\"", "cost 1 -> header:x-cost"),
+        (
+            "cost = { response = \"trailer:x-units\", estimate = 5 }",
+            "cost 1 -> trailer:x-units of the answer, estimate 5",
+        ),
+        ("on_deny = \"charge\"", "on_deny keep -> charge"),
+        ("on_failure = \"deny\"", "on_failure none -> deny"),
+        (
             "match = { path = [\"/a\", \"/b/{x}\"] }",
             "match.path none -> /a, /b/{x}",
         ),
@@ -233,10 +251,14 @@ response_timeout = "60s"
 max_connections = 100
 [api]
 listen = "127.0.0.1:7070"
+token = "token-of-sixteen-bytes"
+admin_token = "admin-of-sixteen-bytes"
+gateways = ["10.0.0.0/8"]
 [store]
 max_keys = 1000
 max_memory = "64MiB"
 overflow = "share"
+on_failure = "allow"
 "#;
 
 #[test]
@@ -265,7 +287,10 @@ fn what_needs_a_restart_is_refused_by_name() {
         ("1000", "1001", &["[store] max_keys"]),
         ("64MiB", "65MiB", &["[store] max_memory"]),
         ("\"share\"", "\"deny\"", &["[store] overflow"]),
-        ("[api]\nlisten = \"127.0.0.1:7070\"\n", "", &["[api]"]),
+        ("token-of", "other-of", &["[api] token"]),
+        ("admin-of", "other-of", &["[api] admin_token"]),
+        ("token = \"token-of-sixteen-bytes\"\n", "", &["[api] token"]),
+        ("\"allow\"", "\"deny\"", &["[store] on_failure"]),
         // The defaults written out are the defaults.
         ("header_timeout = \"10s\"\n", "", &[]),
     ] {
@@ -278,7 +303,27 @@ fn what_needs_a_restart_is_refused_by_name() {
             .map(|name| format!("{name}: changed, which needs a restart\n"));
         assert_eq!(changes.to_string(), line.collect::<String>());
         assert_eq!(changes.is_empty(), names.is_empty());
+        assert!(!format!("{changes:?}").contains("of-sixteen-bytes"));
     }
+}
+
+#[test]
+fn listeners_that_come_or_go_need_a_restart() {
+    let (proxy, rest) = SERVER.split_once("[api]").unwrap();
+    let (api, store) = rest.split_once("[store]").unwrap();
+    let (api, store) = (format!("[api]{api}"), format!("[store]{store}"));
+    for (new, name) in [
+        (format!("{api}{store}"), "[proxy]"),
+        (format!("{proxy}{store}"), "[api]"),
+    ] {
+        assert_eq!(changes(&new, SERVER).refused(), [name]);
+        assert_eq!(changes(SERVER, &new).refused(), [name]);
+    }
+    assert!(
+        changes(&SERVER.replace("10.0.0.0/8", "10.0.0.0/9"), SERVER)
+            .refused()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -295,6 +340,10 @@ fn a_value_that_moves_into_the_environment_is_the_same_value() {
 #[test]
 fn lists_and_answers_are_taken_up_at_once() {
     for (section, name) in [
+        (
+            "api = { listen = \"127.0.0.1:1\", gateways = [\"10.0.0.0/8\"] }",
+            "[api] gateways",
+        ),
         ("lists = { block = [\"192.0.2.0/24\"] }", "[lists] block"),
         ("lists = { exempt = [\"192.0.2.0/24\"] }", "[lists] exempt"),
         ("answer = { headers = \"none\" }", "[answer] headers"),
@@ -307,7 +356,12 @@ fn lists_and_answers_are_taken_up_at_once() {
             "[client_ip]",
         ),
     ] {
-        let changes = changes(section, "");
+        let before = if section.starts_with("api") {
+            "api = { listen = \"127.0.0.1:1\" }"
+        } else {
+            ""
+        };
+        let changes = changes(section, before);
         assert_eq!(
             (&changes.adopted[..], changes.refused()),
             (&[name][..], &[][..])
