@@ -22,10 +22,11 @@ mod rules;
 mod status;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
@@ -33,8 +34,7 @@ use jeton::Gate;
 
 use crate::metrics::Metrics;
 use access::Tokens;
-use listen::Reach;
-pub use listen::{Bound, bind};
+pub use listen::{Bound, Caller, Reach, bind};
 pub(crate) use rules::RuleEntry;
 
 /// What every call can reach.
@@ -45,6 +45,8 @@ struct Inner {
     gate: Gate,
     metrics: Arc<Metrics>,
     ready: AtomicBool,
+    /// `/openapi.json`, written when it is known who can reach this.
+    description: OnceLock<Bytes>,
 }
 
 impl fmt::Debug for Api {
@@ -62,6 +64,7 @@ impl Api {
             gate,
             metrics,
             ready: AtomicBool::new(true),
+            description: OnceLock::new(),
         }))
     }
 
@@ -73,10 +76,21 @@ impl Api {
     /// The routes, behind what keeps foreign pages and strangers out. On loopback no other `Host`s
     /// are answered: a page of a foreign site, whose name was made to point here, must not get
     /// through.
-    fn router(self, reach: Reach) -> Router {
+    ///
+    /// ```
+    /// # async fn serve(api: jeton_server::api::Api) -> std::io::Result<()> {
+    /// use jeton_server::api::Reach;
+    /// // Within another service, or by another server than `bind` brings.
+    /// let router = api.router(Reach::Loopback);
+    /// # drop(router); Ok(()) }
+    /// ```
+    pub fn router(self, reach: Reach) -> Router {
         let policy = self.0.gate.policy();
         let tokens = Tokens::of(policy.settings().api.as_ref(), reach);
-        routes::router(&tokens, reach)
+        let routes = routes::all();
+        let description = || openapi::bytes(&routes, &tokens, reach);
+        self.0.description.get_or_init(description);
+        routes::router(routes, &tokens)
             .fallback(async || {
                 let detail = "There is nothing at this path.";
                 answer::problem_of(StatusCode::NOT_FOUND, detail)

@@ -24,9 +24,9 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How long calls in flight may take to end when the API is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
-/// The other end of a connection.
+/// The other end of a connection, which stands among the extensions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Caller {
+pub enum Caller {
     /// Its address; that of an IPv4 client is one, whatever the listener.
     Tcp(IpAddr),
     /// A Unix socket, which has none.
@@ -35,7 +35,7 @@ pub(super) enum Caller {
 
 /// Who can reach a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub enum Reach {
     /// Programs on this machine, and pages that its browsers show.
     Loopback,
     /// Whoever may open the socket's file; no browser.

@@ -7,14 +7,13 @@ use std::net::IpAddr;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
-use axum::routing::{MethodFilter, MethodRouter, any, get, on};
+use axum::routing::{MethodFilter, MethodRouter, any, on};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::access::{Access, Tokens, gatekeeper};
 use super::answer::ProblemDocument;
 use super::body::{MAX_BATCH, MAX_CALL};
 use super::forward_auth::{self, DENIALS, FORWARD_AUTH};
-use super::listen::Reach;
 use super::openapi::{Doc, Media, OF_PASSES, OF_REFUSALS};
 use super::{Api, batch, decide, explain, openapi, orders, rules, status};
 use crate::engine::{CallAnswer, Op, bodies};
@@ -90,23 +89,16 @@ impl Route {
     }
 }
 
-/// All of them, each behind what its callers need.
-pub(super) fn router(tokens: &Tokens, reach: Reach) -> Router<Api> {
-    let routes = all();
-    let document = openapi::bytes(&routes, tokens, reach);
-    let description = get(async move || openapi::respond(document));
-    let router = Router::new().route(DESCRIPTION, description);
-    routes.into_iter().fold(router, |router, route| {
+/// Routes, each behind what its callers need.
+pub(super) fn router(routes: Vec<Route>, tokens: &Tokens) -> Router<Api> {
+    routes.into_iter().fold(Router::new(), |router, route| {
         let state = (tokens.clone(), route.access);
         let layer = axum::middleware::from_fn_with_state(state, gatekeeper);
         router.route(route.path, route.methods.layer(layer))
     })
 }
 
-/// Where the API is described.
-const DESCRIPTION: &str = "/openapi.json";
-
-/// The table. What describes it is left out.
+/// The table.
 pub(super) fn all() -> Vec<Route> {
     let mut routes = decisions();
     routes.extend(operations());
@@ -357,12 +349,36 @@ fn probes() -> Vec<Route> {
         ),
         Route::new(
             Verb::Get,
+            "/openapi.json",
+            Access::Open,
+            openapi::describe,
+            Doc::new("openapi", "This document.").gives::<Described>("An OpenAPI 3.1 document."),
+        ),
+        Route::new(
+            Verb::Get,
             "/metrics",
             Access::Watch,
             status::metrics,
             metrics,
         ),
     ]
+}
+
+/// A description is described elsewhere.
+struct Described;
+
+impl JsonSchema for Described {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Described".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
+    }
 }
 
 /// A segment of a path.

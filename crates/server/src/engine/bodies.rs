@@ -232,7 +232,7 @@ pub(crate) struct Override<'a> {
     pub(super) window: Given<Text<'a>>,
     /// What comes back to a bucket, such as `50/s`.
     pub(super) rate: Given<Text<'a>>,
-    /// Units at once from a full bucket.
+    /// Units at once from a full bucket; with `rate` alone, those of one of its periods.
     pub(super) burst: Given<Whole>,
     /// How long a holder may stay silent, such as `30s`.
     pub(super) lease: Given<Text<'a>>,

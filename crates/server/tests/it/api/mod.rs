@@ -1,8 +1,13 @@
 //! The decision API, in the real binary, asked by curl and by raw sockets.
 
 mod calls;
+mod desk;
 mod exposition;
+mod field;
 mod guard;
+mod ops;
+mod orders;
+mod tokens;
 
 use std::net::SocketAddr;
 
