@@ -8,12 +8,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Api, answer};
+use crate::metrics::Reloaded;
 
 /// The policy in force.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Rules<'a> {
     /// How many policies have been in force, this one included.
     generation: u64,
+    /// What the latest reload did; null if there was none.
+    reload: Option<&'a Reloaded>,
+    /// Why the policy file, as it was last read, is not what is in force; null if it is.
+    refused: Option<&'a str>,
     /// In the order of the file.
     rules: Vec<RuleEntry<'a>>,
 }
@@ -21,8 +26,11 @@ pub(super) struct Rules<'a> {
 pub(super) async fn rules(State(api): State<Api>) -> Response {
     let policy = api.0.gate.policy();
     let rules = policy.rules().iter().map(RuleEntry::of).collect();
+    let metrics = &api.0.metrics;
     answer::json(&Rules {
-        generation: api.0.metrics.generation(),
+        generation: metrics.generation(),
+        reload: metrics.reloaded().as_deref(),
+        refused: metrics.refusal().as_deref(),
         rules,
     })
 }

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jeton::policy::{Change, Changes, RuleChange};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the latest reload did, rule by rule, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[non_exhaustive]
 pub struct Reloaded {
     /// The number of the policy that it put into force, from 1.

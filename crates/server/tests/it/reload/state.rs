@@ -67,6 +67,7 @@ fn what_became_of_each_rule_is_told() {
     let file = Changing::by(&before);
     assert_eq!(file.client("x").passes(4), 4);
     file.after(|| file.write(&after));
+    file.jeton.logs("rule d: removed");
     let log = file.jeton.log();
     for line in [
         "rule a: kept",
@@ -76,6 +77,13 @@ fn what_became_of_each_rule_is_told() {
         "rule e: added",
     ] {
         assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
+    }
+    let rules = file.call("/v1/rules");
+    for told in [
+        r#""generation":2,"kept":["a"],"changed":["b"],"anew":["c","e"],"removed":["d"]"#,
+        r#""refused":null"#,
+    ] {
+        assert!(rules.body().contains(told), "{}", rules.body());
     }
     // One unit of the old counter of `a`, two of `b`, all of `c` and `e`.
     assert_eq!(file.client("x").passes(3), 1);
