@@ -135,6 +135,9 @@ pub struct Speaks {
     pub terms: TermsFrom,
     /// Those terms in words, such as `5/s, bursts to 20`.
     pub allows: String,
+    /// The worst case for one key under them, such as `at most 34 in any 30 s`; empty for a word,
+    /// and for preflights, which have a multiple of them.
+    pub at_most: String,
     /// Whether it has a vote.
     pub mode: Mode,
     /// Whether an operator set that mode.

@@ -7,7 +7,7 @@ mod table;
 mod worst;
 
 pub use describe::RuleWords;
-pub(crate) use describe::{allows, part};
+pub(crate) use describe::{allows, at_most, part};
 pub use promise::LimitWords;
 pub use table::PolicyTable;
 pub use worst::worst_case;

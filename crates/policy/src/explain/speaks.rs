@@ -6,7 +6,7 @@ use super::{CostFrom, Explaining, PlanFound, Speaks, TermsFrom};
 use crate::compiled::{CompiledRule, Counter, TermsOf, View, word};
 use crate::printable::{printable, printable_bytes};
 use crate::rule::{CostSpec, Rule};
-use crate::words::allows;
+use crate::words::{allows, at_most};
 
 impl Explaining<'_> {
     pub(super) fn speaks(&self, index: usize, rule: &CompiledRule, view: &View) -> Speaks {
@@ -30,6 +30,10 @@ impl Explaining<'_> {
             plan: self.plan(rule.rule()),
             terms,
             allows: allows(allowance, ""),
+            at_most: match counter {
+                Counter::Preflights => String::new(),
+                Counter::Requests | Counter::Trial => at_most(rule.rule(), allowance),
+            },
             mode: view.mode,
             mode_by_order: self.orders.mode(index).is_some(),
             cost: view.cost,

@@ -131,6 +131,11 @@ impl fmt::Display for RuleWords {
     }
 }
 
+/// The promise of a rule under some terms of its own, a plan or an override; empty for a word.
+pub(crate) fn at_most(rule: &Rule, allowance: &Allowance) -> String {
+    Promise::of(allowance, debt(rule)).at_most
+}
+
 fn meaning(rule: &Rule) -> String {
     allows(&rule.allowance, &format!(" {}", whose(&rule.key)))
 }

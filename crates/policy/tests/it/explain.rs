@@ -486,3 +486,17 @@ fn keys_are_shown_to_operators_as_they_may_write_them() {
         ["203.0.113.9", "(no header:x-user)"]
     );
 }
+
+#[test]
+fn f10_the_worst_case_of_the_terms_in_force_is_told() {
+    let gcra = "[[rule]]\nname = \"r\"\nkey = \"client-ip\"\nalgorithm = \"gcra\"\n\
+                rate = \"17/30s\"\nplan = \"query:plan\"\nplans = { pro = { burst = 20 } }\n";
+    let at_most = |path: &str| {
+        let explained = explain(gcra, &Request::get(path));
+        speaks(&explained, 0).at_most.clone()
+    };
+    assert_eq!(at_most("/"), "at most 34 in any 30 s");
+    assert_eq!(at_most("/?plan=pro"), "at most 37 in any 30 s");
+    let word = explain(&rule("r", "limit = \"unlimited\""), &Request::get("/"));
+    assert_eq!(speaks(&word, 0).at_most, "");
+}

@@ -83,6 +83,11 @@ fn said(document: &Document, speaks: &Speaking, counted: &Counted, has_vote: boo
 /// What else is in force.
 fn circumstances(document: &Document, speaks: &Speaking, counted: &Counted) -> Vec<String> {
     let mut notes = vec![speaks.allows.clone()];
+    // A sliding log promises what it says.
+    let says_more = speaks.at_most != format!("at most {}", speaks.allows);
+    if says_more && !speaks.at_most.is_empty() {
+        notes.push(speaks.at_most.clone());
+    }
     match (
         &speaks.plan,
         speaks.terms.as_str(),

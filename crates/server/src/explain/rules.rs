@@ -56,6 +56,9 @@ pub struct Speaking {
     pub override_until_ms: Option<u64>,
     /// Those terms in words.
     pub allows: String,
+    /// The worst case for one key under them; empty for a word, and for preflights, which have a
+    /// multiple of them.
+    pub at_most: String,
     /// Units of this request; `None` if it names a cost that is no number.
     pub cost: Option<u32>,
     /// Who says so: `rule`, `request`, or `answer`, of which this is an estimate.
@@ -205,6 +208,7 @@ impl From<&Speaks> for Speaking {
             terms: terms.to_owned(),
             override_until_ms: until.map(millis),
             allows: speaks.allows.clone(),
+            at_most: speaks.at_most.clone(),
             cost: speaks.cost.map(jeton::Cost::get),
             cost_from: cost_from.to_owned(),
             cost_field,

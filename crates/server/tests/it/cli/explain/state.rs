@@ -98,7 +98,7 @@ async fn a_denial_says_by_whom_and_until_when() {
          generation 7.
   ✕ login      0 of 5 left     key 1.2.3.4  denies, fits in 60 s at 12:03:26 UTC; 5 in any 1 min
   ● anonymous  95 of 100 left  key 1.2.3.4  keeps them: all rules are charged, or none; 20/s, \
-         bursts to 100
+         bursts to 100; at most 120 in any 1 s
   – tenant     not matched: no x-tenant header
 The client would see: 429 · content-type: text/plain; charset=utf-8 · retry-after: 60 · \
          ratelimit-policy: \"login\";q=5;w=60, \"anonymous\";q=100;w=5 · ratelimit: \
@@ -172,7 +172,7 @@ async fn plans_costs_and_trials_are_told_beside_what_is_left() {
     let told = text(&plain);
     assert!(told.starts_with("ALLOWED. "), "{told}");
     let line = "  ◇ tenant     10 of 10 left    key acme     would deny, can never hold 11; 10 per \
-                clock hour; no plan named; mode shadow; cost by header:x-cost\n";
+                clock hour; at most 20 in any 1 h; no plan named; mode shadow; cost by header:x-cost\n";
     assert!(told.contains(line), "{told}");
     assert!(told.contains("◇ tenant     2 of 2 left"), "{told}");
     assert!(told.contains("on trial"), "{told}");
@@ -184,7 +184,8 @@ async fn plans_costs_and_trials_are_told_beside_what_is_left() {
     let fields = ["x-tenant: acme", "x-cost: 11", "x-plan: pro"];
     let pro = desk.explain(&Desk::question("GET /", &fields)).await;
     let told = text(&pro);
-    let line = "● tenant     100 of 100 left  key acme     takes 11; 100 per clock hour; plan pro;";
+    let line = "● tenant     100 of 100 left  key acme     takes 11; 100 per clock hour; at most \
+                200 in any 1 h; plan pro;";
     assert!(told.contains(line), "{told}");
     assert_eq!(pro.rules[2].counters.len(), 1, "no trial beside a plan");
     let odd = desk
@@ -207,7 +208,8 @@ async fn what_operators_set_is_told() {
         .await
         .expect("a mode");
     let told = text(&desk.explain(&home).await);
-    let line = "400 of 400 left  key 1.2.3.4  takes 1; 40/s, bursts to 400; by an override, until \
+    let line = "400 of 400 left  key 1.2.3.4  takes 1; 40/s, bursts to 400; at most 440 in any \
+                1 s; by an override, until \
                 13:02:26 UTC; mode mark, set by an operator\n";
     assert!(told.contains(line), "{told}");
     let settings = Alternative::new([("limit", "deny")]).expect("a word");
