@@ -17,6 +17,7 @@ mod leaving;
 mod listening;
 mod load;
 mod open_files;
+mod openapi_outside;
 mod refused;
 mod reload;
 mod retry;

@@ -66,6 +66,15 @@ impl Running {
         Self::start(command(&arguments), folder, "  policy")
     }
 
+    /// The same with these variables.
+    pub(crate) fn serve_with(policy: &str, environment: &[(&str, &str)]) -> Self {
+        let folder = Folder::new();
+        let path = folder.file("jeton.toml", policy.as_bytes());
+        let mut command = command(&["serve", "--config", path.to_str().expect("a path")]);
+        command.envs(environment.iter().copied());
+        Self::start(command, folder, "  policy")
+    }
+
     /// `jeton serve` with the policy that stands at `path` in `folder`.
     pub(crate) fn serve_from(folder: Folder, path: &str) -> Self {
         let path = folder.path().join(path);
