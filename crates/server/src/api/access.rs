@@ -91,8 +91,8 @@ impl Tokens {
     /// Whether whoever sends these fields may make a call of that kind.
     ///
     /// # Errors
-    /// The refusal: 401 without a token that is known, 403 with one for other calls.
-    pub(super) fn admit(&self, access: Access, headers: &HeaderMap) -> Result<(), Response> {
+    /// Why not.
+    pub(super) fn admit(&self, access: Access, headers: &HeaderMap) -> Result<(), NotAdmitted> {
         if !self.ask_for(access) {
             return Ok(());
         }
@@ -100,20 +100,10 @@ impl Tokens {
         match self.caller(headers) {
             Caller::Operator => Ok(()),
             Caller::User if !is_for_operators => Ok(()),
-            Caller::User if self.admin.is_none() => Err(problem_of(
-                StatusCode::FORBIDDEN,
-                "This is for operators, and this service has no token for them: set `admin_token` \
-                 in [api].",
-            )),
-            Caller::User => Err(problem_of(
-                StatusCode::FORBIDDEN,
-                "This is for operators: send the admin token.",
-            )),
-            Caller::Nobody => Err(unauthorized("Send a token: `Authorization: Bearer …`.", "")),
-            Caller::Stranger => Err(unauthorized(
-                "This token is not known here.",
-                ", error=\"invalid_token\"",
-            )),
+            Caller::User if self.admin.is_none() => Err(NotAdmitted::NoOperators),
+            Caller::User => Err(NotAdmitted::NoOperator),
+            Caller::Nobody => Err(NotAdmitted::NoToken),
+            Caller::Stranger => Err(NotAdmitted::UnknownToken),
         }
     }
 
@@ -144,13 +134,40 @@ fn bearer(line: &HeaderValue) -> Option<&[u8]> {
     is_bearer.then(|| token.trim_ascii())
 }
 
-fn unauthorized(detail: &str, why: &str) -> Response {
-    let mut response = problem_of(StatusCode::UNAUTHORIZED, detail);
-    let challenge = HeaderValue::from_str(&format!("Bearer realm=\"jeton\"{why}"));
-    if let Ok(challenge) = challenge {
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+/// Why a caller may not make a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotAdmitted {
+    /// There is no token.
+    NoToken,
+    /// There is one that is not known.
+    UnknownToken,
+    /// The call is for operators, and the token is not theirs.
+    NoOperator,
+    /// The same, and nobody has theirs.
+    NoOperators,
+}
+
+impl NotAdmitted {
+    fn response(self) -> Response {
+        let (detail, why) = match self {
+            Self::NoOperators => {
+                let detail = "This is for operators, and this service has no token for them: set \
+                              `admin_token` in [api].";
+                return problem_of(StatusCode::FORBIDDEN, detail);
+            }
+            Self::NoOperator => {
+                let detail = "This is for operators: send the admin token.";
+                return problem_of(StatusCode::FORBIDDEN, detail);
+            }
+            Self::NoToken => ("Send a token: `Authorization: Bearer …`.", ""),
+            Self::UnknownToken => ("This token is not known here.", ", error=\"invalid_token\""),
+        };
+        let mut response = problem_of(StatusCode::UNAUTHORIZED, detail);
+        if let Ok(challenge) = HeaderValue::from_str(&format!("Bearer realm=\"jeton\"{why}")) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
     }
-    response
 }
 
 /// Whether whoever sends a request may do what operators do; told to calls that may ask for it.
@@ -163,8 +180,8 @@ pub(super) async fn gatekeeper(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Err(refusal) = tokens.admit(access, request.headers()) {
-        return refusal;
+    if let Err(refused) = tokens.admit(access, request.headers()) {
+        return refused.response();
     }
     if access == Access::Use {
         let is_operator = tokens.admit(Access::Admin, request.headers()).is_ok();
@@ -192,7 +209,7 @@ mod tests {
         }
         ALL.map(|access| match tokens.admit(access, &headers) {
             Ok(()) => 200,
-            Err(refusal) => refusal.status().as_u16(),
+            Err(refused) => refused.response().status().as_u16(),
         })
     }
 
@@ -243,7 +260,7 @@ mod tests {
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
         let tokens = Tokens::new(Some("user"), None, true);
-        let refusal = tokens.admit(Access::Use, &headers).unwrap_err();
+        let refusal = tokens.admit(Access::Use, &headers).unwrap_err().response();
         assert_eq!(refusal.status(), 401);
         assert!(refusal.headers().contains_key(WWW_AUTHENTICATE));
     }

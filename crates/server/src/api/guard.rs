@@ -56,15 +56,16 @@ fn refusal(loopback_only: bool, request: &Request) -> Option<(StatusCode, &'stat
             "A page of another origin may not write here.",
         ));
     }
-    let has_body = matches!(
-        *request.method(),
-        Method::POST | Method::PUT | Method::PATCH
-    );
-    if has_body && !is_json(headers) {
-        let detail = "The body must be JSON: send `Content-Type: application/json`.";
-        return Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
-    }
     None
+}
+
+/// Refuses a body that is not said to be JSON.
+pub(super) async fn wants_json(request: Request, next: Next) -> Response {
+    if is_json(request.headers()) {
+        return next.run(request).await;
+    }
+    let detail = "The body must be JSON: send `Content-Type: application/json`.";
+    problem_of(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -133,10 +133,10 @@ async fn connection<S>(
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     // Who has asked and closed its sending side is still owed the answer to what it was charged.
     http.half_close(true);
-    let routed = TowerToHyperService::new(router);
+    let calls = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(caller);
-        routed.call(request)
+        calls.call(request)
     });
     let serving = http.serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);

@@ -39,29 +39,29 @@ pub(super) async fn modes(State(api): State<Api>) -> Response {
 
 /// `GET /v1/overrides/{rule}/{key}`.
 pub(super) async fn see_override(State(api): State<Api>, of: OfKey) -> Response {
-    let see = || {
-        let (rule, key) = target(&api, of)?;
+    let see = async {
+        let (rule, key) = target(&api, of).map_err(|error| invalid(&error))?;
         let found = api.0.gate.override_of(&rule, &parts(&key));
         found
-            .map_err(|error| not_taken(&api, &rule, error))?
+            .map_err(|error| not_taken(&api, &rule, &error))?
             .and_then(|order| OverrideInForce::of(&api.0.gate, &order))
             .map(|found| answer::json(&found))
             .ok_or_else(|| missing("There is no override of this key."))
     };
-    see().unwrap_or_else(|refusal| refusal)
+    see.await.unwrap_or_else(|refusal| refusal)
 }
 
 /// `PUT /v1/overrides/{rule}/{key}`.
 pub(super) async fn put_override(State(api): State<Api>, of: OfKey, request: Request) -> Response {
     let put = async {
-        let (rule, key) = target(&api, of)?;
+        let (rule, key) = target(&api, of).map_err(|error| invalid(&error))?;
         let body = whole(request.into_body(), MAX_CALL).await?;
         let (settings, lasting) = read_override(&body).map_err(|error| invalid(&error))?;
         let (gate, parts) = (&api.0.gate, parts(&key));
         let set = gate.set_override(&rule, &parts, settings, lasting).await;
-        set.map_err(|error| not_taken(&api, &rule, error))?;
+        set.map_err(|error| not_taken(&api, &rule, &error))?;
         let found = gate.override_of(&rule, &parts);
-        let found = found.map_err(|error| not_taken(&api, &rule, error))?;
+        let found = found.map_err(|error| not_taken(&api, &rule, &error))?;
         let found = found.and_then(|order| OverrideInForce::of(gate, &order));
         found
             .map(|found| answer::json(&found))
@@ -73,11 +73,12 @@ pub(super) async fn put_override(State(api): State<Api>, of: OfKey, request: Req
 /// `DELETE /v1/overrides/{rule}/{key}`.
 pub(super) async fn lift_override(State(api): State<Api>, of: OfKey) -> Response {
     let lift = async {
-        let (rule, key) = target(&api, of)?;
+        let (rule, key) = target(&api, of).map_err(|error| invalid(&error))?;
         let lifted = api.0.gate.lift_override(&rule, &parts(&key)).await;
-        match lifted.map_err(|error| not_taken(&api, &rule, error))? {
-            true => Ok(empty()),
-            false => Err(missing("There is no override of this key.")),
+        if lifted.map_err(|error| not_taken(&api, &rule, &error))? {
+            Ok(empty())
+        } else {
+            Err(missing("There is no override of this key."))
         }
     };
     lift.await.unwrap_or_else(|refusal| refusal)
@@ -86,7 +87,7 @@ pub(super) async fn lift_override(State(api): State<Api>, of: OfKey) -> Response
 /// `PUT /v1/modes/{rule}`.
 pub(super) async fn put_mode(State(api): State<Api>, of: OfRule, request: Request) -> Response {
     let put = async {
-        let Path(rule) = of.map_err(|error| unreadable(&error))?;
+        let Path(rule) = of.map_err(|error| invalid(&unreadable(&error)))?;
         let body = whole(request.into_body(), MAX_CALL).await?;
         let mode = read_mode(&body).map_err(|error| invalid(&error))?;
         set_mode(&api, &rule, Some(mode)).await?;
@@ -99,7 +100,7 @@ pub(super) async fn put_mode(State(api): State<Api>, of: OfRule, request: Reques
 /// `DELETE /v1/modes/{rule}`.
 pub(super) async fn lift_mode(State(api): State<Api>, of: OfRule) -> Response {
     let lift = async {
-        let Path(rule) = of.map_err(|error| unreadable(&error))?;
+        let Path(rule) = of.map_err(|error| invalid(&unreadable(&error)))?;
         if set_mode(&api, &rule, None).await? {
             Ok(empty())
         } else {
@@ -111,11 +112,11 @@ pub(super) async fn lift_mode(State(api): State<Api>, of: OfRule) -> Response {
 
 async fn set_mode(api: &Api, rule: &str, mode: Option<Mode>) -> Result<bool, Response> {
     let set = api.0.gate.set_mode(rule, mode).await;
-    set.map_err(|error| not_taken(api, rule, error))
+    set.map_err(|error| not_taken(api, rule, &error))
 }
 
 /// Rule and key of a path. A key of several parts is the text of a JSON array of texts.
-fn target(api: &Api, of: OfKey) -> Result<(String, Vec<String>), Response> {
+fn target(api: &Api, of: OfKey) -> Result<(String, Vec<String>), InputError> {
     let Path((rule, key)) = of.map_err(|error| unreadable(&error))?;
     let policy = api.0.gate.policy();
     let parts = policy
@@ -129,7 +130,7 @@ fn target(api: &Api, of: OfKey) -> Result<(String, Vec<String>), Response> {
             "rule {rule} counts by {parts} parts; write a JSON array of {parts} texts, \
              percent-encoded"
         );
-        invalid(&InputError::new("key", what))
+        InputError::new("key", what)
     })?;
     Ok((rule, parts))
 }
@@ -138,8 +139,8 @@ fn parts(key: &[String]) -> Vec<&str> {
     key.iter().map(String::as_str).collect()
 }
 
-fn unreadable(error: &PathRejection) -> Response {
-    answer::problem(&Problem::bad_request(format!("{}.", error.body_text())))
+fn unreadable(error: &PathRejection) -> InputError {
+    InputError::new("", error.body_text())
 }
 
 fn missing(detail: &str) -> Response {
@@ -153,7 +154,7 @@ fn empty() -> Response {
 }
 
 /// Why an order was not taken: a rule that is not there is a path that is not there.
-fn not_taken(api: &Api, rule: &str, error: OrderError) -> Response {
+fn not_taken(api: &Api, rule: &str, error: &OrderError) -> Response {
     let is_unknown = matches!(error, OrderError::UnknownRule { .. });
     let failed = match refused(&api.0.gate, rule, error) {
         Failed::Input(error) if error.field.is_empty() => {

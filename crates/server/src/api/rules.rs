@@ -12,7 +12,7 @@ use crate::metrics::Reloaded;
 
 /// The policy in force.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Rules<'a> {
+pub(super) struct InForce<'a> {
     /// How many policies have been in force, this one included.
     generation: u64,
     /// What the latest reload did; null if there was none.
@@ -27,7 +27,7 @@ pub(super) async fn rules(State(api): State<Api>) -> Response {
     let policy = api.0.gate.policy();
     let rules = policy.rules().iter().map(RuleEntry::of).collect();
     let metrics = &api.0.metrics;
-    answer::json(&Rules {
+    answer::json(&InForce {
         generation: metrics.generation(),
         reload: metrics.reloaded().as_deref(),
         refused: metrics.refusal().as_deref(),

@@ -188,10 +188,10 @@ pub(super) struct Explain {
     /// The host that the client names.
     #[arg(long, value_name = "HOST")]
     pub(super) host: Option<String>,
-    /// Ask a running process: http://host:port, or unix:/path.
+    /// Ask a running process: `http://host:port`, or `unix:/path`.
     #[arg(long, value_name = "URL")]
     pub(super) api: Option<String>,
-    /// A file with the token of that API, instead of JETON_TOKEN.
+    /// A file with the token of that API, instead of `JETON_TOKEN`.
     #[arg(long, value_name = "FILE", requires = "api")]
     pub(super) token_file: Option<PathBuf>,
     /// One JSON document on standard output instead of text.

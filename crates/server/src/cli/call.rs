@@ -232,25 +232,18 @@ impl Place {
 /// The token of a file, or else of the environment. It never stands on a command line, where
 /// everybody on the machine can read it.
 fn token(file: Option<&Path>) -> Result<Option<HeaderValue>, Failure> {
-    let (text, origin) = match file {
-        Some(path) => {
-            let shown = path.display();
-            let read = std::fs::read_to_string(path);
-            let text = read.map_err(|error| {
-                Failure::new(format!("the token file {shown} cannot be read: {error}"))
-            })?;
-            (text, shown.to_string())
-        }
-        None => {
-            let set = |name: &&str| {
-                std::env::var(name)
-                    .ok()
-                    .map(|text| (text, (*name).to_owned()))
-            };
-            match TOKENS.iter().find_map(set) {
-                Some(found) => found,
-                None => return Ok(None),
-            }
+    let (text, origin) = if let Some(path) = file {
+        let shown = path.display();
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| {
+            Failure::new(format!("the token file {shown} cannot be read: {error}"))
+        })?;
+        (text, shown.to_string())
+    } else {
+        let set = |name: &&str| Some((std::env::var(name).ok()?, (*name).to_owned()));
+        match TOKENS.iter().find_map(set) {
+            Some(found) => found,
+            None => return Ok(None),
         }
     };
     let mut value = HeaderValue::from_str(&format!("Bearer {}", text.trim()))

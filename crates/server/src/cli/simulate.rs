@@ -121,12 +121,11 @@ impl Desk {
             return Err(InputError::new("handle", what).into());
         }
         let outcome = {
-            let find = |name: &str| match self.reservations.get(name) {
-                Some(handle) => Ok(handle.clone()),
-                None => {
+            let find = |name: &str| {
+                self.reservations.get(name).cloned().ok_or_else(|| {
                     let what = format!("no reservation before this is called {name:?}");
-                    Err(InputError::new("handle", what))
-                }
+                    InputError::new("handle", what)
+                })
             };
             let mut stepping = pin!(step(&self.gate, event, &find));
             // Memory answers at once, without a runtime's doing.

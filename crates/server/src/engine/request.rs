@@ -27,7 +27,7 @@ pub(crate) struct Request<'a> {
     descriptors: Given<Named<'a>>,
 }
 
-impl<'a> Request<'a> {
+impl Request<'_> {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
         let fields = self.headers.0.iter().flat_map(|headers| &headers.0);
         fields

@@ -1,4 +1,4 @@
-//! Routes and types as an OpenAPI 3.1 document.
+//! Routes and types as an `OpenAPI` 3.1 document.
 
 use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -9,10 +9,10 @@ use crate::api::answer::ProblemDocument;
 use crate::api::listen::Reach;
 use crate::api::routes::{Route, Verb};
 
-/// Where OpenAPI keeps schemas.
+/// Where `OpenAPI` keeps schemas.
 const SCHEMAS: &str = "/components/schemas";
 
-/// The methods that OpenAPI knows.
+/// The methods that `OpenAPI` knows.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
 const DESCRIPTION: &str = "Decides, in one indivisible step, whether a request may pass now. Spans \
@@ -89,23 +89,23 @@ impl<'a> Writer<'a> {
     fn operations(&mut self, route: &Route) -> Vec<(&'static str, Value)> {
         let doc = &route.doc;
         match route.method {
-            Verb::Get => vec![("get", self.operation(route, doc.id.to_owned()))],
-            Verb::Post => vec![("post", self.operation(route, doc.id.to_owned()))],
-            Verb::Put => vec![("put", self.operation(route, doc.id.to_owned()))],
-            Verb::Delete => vec![("delete", self.operation(route, doc.id.to_owned()))],
+            Verb::Get => vec![("get", self.operation(route, doc.id))],
+            Verb::Post => vec![("post", self.operation(route, doc.id))],
+            Verb::Put => vec![("put", self.operation(route, doc.id))],
+            Verb::Delete => vec![("delete", self.operation(route, doc.id))],
             Verb::Any => METHODS
                 .into_iter()
                 .map(|method| {
                     (
                         method,
-                        self.operation(route, format!("{}_{method}", doc.id)),
+                        self.operation(route, &format!("{}_{method}", doc.id)),
                     )
                 })
                 .collect(),
         }
     }
 
-    fn operation(&mut self, route: &Route, id: String) -> Value {
+    fn operation(&mut self, route: &Route, id: &str) -> Value {
         let Doc {
             summary,
             parameters,

@@ -5,6 +5,7 @@ use jeton::{ChargeError, Deciding, Gate, NamedCharge};
 use smallvec::SmallVec;
 
 use crate::engine::event::{Charge, Subject};
+use crate::engine::fields::Text;
 use crate::engine::input::InputError;
 
 /// Hands the charges that an event names to `ask`, and says of which one it complains.
@@ -39,7 +40,7 @@ pub(super) fn named(
 fn read<'a>(charge: &'a Charge<'_>, key: &'a [&'a str]) -> Result<NamedCharge<'a>, InputError> {
     let mut named = NamedCharge::new(charge.rule.as_str(), key);
     named.cost = charge.cost;
-    named.plan = charge.plan.as_ref().map(|plan| plan.as_str());
+    named.plan = charge.plan.as_ref().map(Text::as_str);
     if let Some(receipt) = &charge.receipt {
         let receipt = receipt.as_str().parse();
         let receipt = receipt.map_err(|_| InputError::new("receipt", "is none of ours"))?;

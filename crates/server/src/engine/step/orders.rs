@@ -21,7 +21,7 @@ pub(super) async fn block(
     let (rules, key) = (meant(&gate.policy(), of)?, of.parts());
     for rule in &rules {
         let blocked = gate.block(rule, &key, lasting).await;
-        blocked.map_err(|error| refused(gate, rule, error))?;
+        blocked.map_err(|error| refused(gate, rule, &error))?;
     }
     Ok(Outcome::Ordered { rules, lasting })
 }
@@ -31,7 +31,7 @@ pub(super) async fn unblock(gate: &Gate, of: &Counters<'_>) -> Result<Outcome, F
     let mut rules = Vec::new();
     for rule in meant {
         let lifted = gate.unblock(&rule, &key).await;
-        if lifted.map_err(|error| refused(gate, &rule, error))? {
+        if lifted.map_err(|error| refused(gate, &rule, &error))? {
             rules.push(rule);
         }
     }
@@ -77,12 +77,12 @@ fn meant(policy: &Policy, of: &Counters<'_>) -> Result<Vec<String>, InputError> 
 }
 
 /// Why an order about a rule was not taken, by the member that it complains of.
-pub(crate) fn refused(gate: &Gate, rule: &str, error: OrderError) -> Failed {
+pub(crate) fn refused(gate: &Gate, rule: &str, error: &OrderError) -> Failed {
     let whole = error.to_string();
     let (field, what) = match error {
         OrderError::Store(error) => return Failed::Store(error.kind),
         OrderError::UnknownRule { .. } => ("rule", None),
-        OrderError::Key(error) => ("key", wanted_key(gate, rule, error)),
+        OrderError::Key(error) => ("key", wanted_key(gate, rule, *error)),
         _ => ("", None),
     };
     InputError::new(field, what.unwrap_or(whole)).into()

@@ -105,7 +105,7 @@ impl Desk {
             document: Value::Null,
             validators: RefCell::default(),
         };
-        desk.document = desk.send(desk.request(Method::GET, "/openapi.json")).body;
+        desk.document = desk.send(Self::request(Method::GET, "/openapi.json")).body;
         desk
     }
 
@@ -116,7 +116,7 @@ impl Desk {
     }
 
     /// A request of a program on this machine.
-    pub(crate) fn request(&self, method: Method, target: &str) -> Request<Body> {
+    pub(crate) fn request(method: Method, target: &str) -> Request<Body> {
         let request = Request::builder().method(method).uri(target);
         let request = request.header("host", "localhost:7070");
         request
@@ -137,9 +137,7 @@ impl Desk {
         target: &str,
         body: &str,
     ) -> Answer {
-        let mut request = self
-            .request(method, target)
-            .map(|_| Body::from(body.to_owned()));
+        let mut request = Self::request(method, target).map(|_| Body::from(body.to_owned()));
         let headers = request.headers_mut();
         headers.insert("content-type", "application/json".parse().expect("a value"));
         if let Some(token) = token {
@@ -154,7 +152,7 @@ impl Desk {
     }
 
     pub(crate) fn get(&self, target: &str) -> Answer {
-        self.send(self.request(Method::GET, target))
+        self.send(Self::request(Method::GET, target))
     }
 
     /// Takes so many units of the rule `a`.

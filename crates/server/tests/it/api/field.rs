@@ -84,7 +84,7 @@ fn f4_f20_a_word_says_none_or_all_and_0_is_refused() {
     let wrong = "[[rule]]\nname = \"a\"\nkey = \"global\"\nalgorithm = \"gcra\"\nrate = \"0/s\"\n";
     let source = jeton::policy::Source::new("jeton.toml", wrong);
     let refused = jeton::policy::Policy::load(&source, &jeton::policy::NoReferences);
-    let report = refused.err().expect("refused").to_string();
+    let report = refused.expect_err("refused").to_string();
     assert!(
         report.contains("deny") && report.contains("unlimited"),
         "{report}"

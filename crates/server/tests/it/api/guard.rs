@@ -127,3 +127,46 @@ fn a_unix_socket_asks_for_no_host() {
         "{text}"
     );
 }
+
+#[test]
+fn other_methods_are_held_to_the_same() {
+    let jeton = api(RULE);
+    let address = jeton.api_address();
+    let ask = |method: &str, target: &str, fields: &str| {
+        let head =
+            format!("{method} {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+        exchange(address, &format!("{head}{fields}\r\n"))
+    };
+    let foreign = "Origin: https://evil.example\r\n";
+    for (method, target) in [
+        ("PUT", "/v1/overrides/api/a"),
+        ("DELETE", "/v1/overrides/api/a"),
+        ("PUT", "/v1/modes/api"),
+        ("DELETE", "/v1/modes/api"),
+        ("POST", "/v1/block"),
+        ("POST", "/v1/batch"),
+    ] {
+        assert_eq!(
+            ask(method, target, foreign).status(),
+            403,
+            "{method} {target}"
+        );
+        // Nothing can be lifted, but whoever asks is heard.
+        let expected = if method == "DELETE" { 404 } else { 415 };
+        assert_eq!(
+            ask(method, target, "").status(),
+            expected,
+            "{method} {target}"
+        );
+    }
+    // A page may ask what it may do, and is given no leave.
+    let asked = ask("OPTIONS", "/v1/overrides/api/a", foreign);
+    assert_eq!(
+        (asked.status(), asked.field("access-control-allow-origin")),
+        (204, None)
+    );
+    assert_eq!(asked.field("allow"), Some("GET,HEAD,PUT,DELETE"));
+    let head = ask("HEAD", "/v1/rules", "");
+    assert_eq!((head.status(), head.body()), (200, ""));
+    assert_eq!(ask("POST", "/v1/rules", "").status(), 405);
+}

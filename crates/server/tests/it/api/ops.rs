@@ -420,9 +420,11 @@ fn a_reset_forgets_a_key_in_one_rule_or_everywhere() {
 
 #[test]
 fn a_key_is_forgotten_in_more_rules_than_one_step_holds() {
-    let rules: String = (0..40)
-        .map(|i| format!("[[rule]]\nname = \"r{i}\"\nmatch = {{ path = \"/{i}\" }}\nkey = \"client-ip\"\nalgorithm = \"gcra\"\nrate = \"1/h\"\nburst = 5\n"))
-        .collect();
+    let quota = "algorithm = \"gcra\"\nrate = \"1/h\"\nburst = 5\n";
+    let rules = (0..40).fold(String::new(), |rules, i| {
+        let of = format!("[[rule]]\nname = \"r{i}\"\nmatch = {{ path = \"/{i}\" }}\n");
+        rules + &of + "key = \"client-ip\"\n" + quota
+    });
     let desk = Desk::new(&rules);
     for rule in ["r0", "r39"] {
         desk.post("/v1/take", &json!({ "rule": rule, "key": "k", "cost": 5 }));
@@ -471,10 +473,10 @@ fn a_block_holds_as_long_as_it_says() {
     assert!(lasting.body.get("expires_after_ms").is_none());
     let denied = desk.take("k", 1);
     assert_eq!((denied.allowed(), denied.retry_after_ms()), (false, None));
-    let listed = desk.get("/v1/blocks").body;
-    assert_eq!(listed["blocks"].as_array().map(Vec::len), Some(3));
+    let shown = desk.get("/v1/blocks").body;
+    assert_eq!(shown["blocks"].as_array().map(Vec::len), Some(3));
     assert_eq!(
-        listed["blocks"][0],
+        shown["blocks"][0],
         json!({ "rule": "a", "key": ["k"], "expires_after_ms": null })
     );
     let lifted = desk.post("/v1/unblock", &json!({ "rule": "log", "key": "k" }));

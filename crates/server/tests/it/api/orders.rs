@@ -56,9 +56,9 @@ fn an_override_is_set_seen_and_lifted() {
     );
     assert_eq!(desk.take("alice", 100).remaining(), 100);
     assert_eq!(desk.take("bob", 1).remaining(), 9);
-    let lifted = desk.send(desk.request(Method::DELETE, ALICE));
+    let lifted = desk.send(Desk::request(Method::DELETE, ALICE));
     assert_eq!((lifted.status, lifted.text.as_str()), (204, ""));
-    assert_eq!(desk.send(desk.request(Method::DELETE, ALICE)).status, 404);
+    assert_eq!(desk.send(Desk::request(Method::DELETE, ALICE)).status, 404);
     assert_eq!(desk.get("/v1/overrides").body, json!({ "overrides": [] }));
     let owed = desk.take("alice", 1);
     assert_eq!(
@@ -192,7 +192,7 @@ fn what_is_wrong_with_an_override_is_named() {
     }
     assert_eq!(desk.get("/v1/overrides/nobody/alice").status, 404);
     assert_eq!(
-        desk.send(desk.request(Method::DELETE, "/v1/overrides/nobody/alice"))
+        desk.send(Desk::request(Method::DELETE, "/v1/overrides/nobody/alice"))
             .status,
         404
     );
@@ -219,7 +219,7 @@ fn a_mode_is_switched_and_put_back() {
     assert_eq!(desk.take("k", 1).body["decisions"][0]["mode"], "mark");
     assert_eq!(desk.get("/v1/modes").body["modes"][0]["mode"], "mark");
     let lift = || {
-        desk.send(desk.request(Method::DELETE, "/v1/modes/a"))
+        desk.send(Desk::request(Method::DELETE, "/v1/modes/a"))
             .status
     };
     assert_eq!((lift(), lift()), (204, 404));
@@ -243,7 +243,7 @@ fn a_mode_is_switched_and_put_back() {
         404
     );
     assert_eq!(
-        desk.send(desk.request(Method::DELETE, "/v1/modes/nobody"))
+        desk.send(Desk::request(Method::DELETE, "/v1/modes/nobody"))
             .status,
         404
     );

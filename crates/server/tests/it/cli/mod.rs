@@ -4,5 +4,6 @@ mod check;
 mod demo;
 mod explain;
 mod help;
+mod operate;
 mod simulate;
 mod start;

@@ -340,3 +340,149 @@ fn an_unwritable_output_is_no_crash() {
     );
     assert!(stdout(&output).ends_with("\n0\n"), "{}", stdout(&output));
 }
+
+const RESERVING: &str = r#"
+[[rule]]
+name = "api"
+key = ["client-ip"]
+algorithm = "token-bucket"
+rate = "1/s"
+burst = 10
+plan = "header:x-plan"
+plans = { pro = { burst = 50 }, banned = "deny" }
+trial = { burst = 3 }
+
+[[rule]]
+name = "slots"
+match = { path = "/slots" }
+key = ["client-ip"]
+algorithm = "concurrency"
+limit = 1
+lease = "5s"
+"#;
+
+#[test]
+fn a_trace_reserves_and_settles_by_names_of_its_own() {
+    let trace = r#"{"at_us":0,"op":"reserve","rule":"api","key":"a","cost":6,"handle":"job","ttl_us":60000000}
+{"at_us":0,"op":"commit","handle":"job","actual":2}
+{"at_us":0,"op":"commit","handle":"job","actual":2}
+{"at_us":0,"op":"reserve","rule":"api","key":"a","cost":9,"handle":"big"}
+{"at_us":0,"op":"cancel","handle":"big"}
+{"at_us":0,"op":"reserve","rule":"slots","key":"a","handle":"slot","ttl":"10s"}
+{"at_us":4000000,"op":"extend","handle":"slot"}
+{"at_us":8000000,"op":"check","rule":"slots","key":"a"}
+{"at_us":8000000,"op":"cancel","handle":"slot"}
+{"at_us":8000000,"op":"check","rule":"slots","key":"a"}
+{"at_us":99000000,"op":"cancel","handle":"slot"}
+"#;
+    let run = simulate(RESERVING, trace);
+    let answers = lines(&run);
+    let remaining = |line: usize| answers[line]["decisions"][0]["remaining"].as_u64();
+    assert_eq!((remaining(0), remaining(1)), (Some(4), Some(8)));
+    assert_eq!(
+        (&answers[2]["allowed"], &answers[2]["repeated"]),
+        (&true.into(), &true.into())
+    );
+    // What was refused has nothing to settle.
+    assert_eq!(
+        (&answers[3]["allowed"], &answers[4]["reason"]),
+        (&false.into(), &"unknown-handle".into())
+    );
+    assert_eq!(
+        (&answers[7]["allowed"], &answers[9]["allowed"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(answers[10]["reason"], "unknown-handle", "its time is over");
+    for answer in &answers {
+        assert!(
+            answer.get("handle").is_none() && answer.get("expires_after_us").is_none(),
+            "{answer}"
+        );
+    }
+    assert_eq!(
+        simulate(RESERVING, trace).stdout,
+        run.stdout,
+        "twice alike, whatever is random"
+    );
+}
+
+#[test]
+fn a_trace_blocks_charges_plans_and_shows_trials() {
+    let trace = r#"{"at_us":0,"rule":"api","key":"a","cost":4,"plan":"pro"}
+{"at_us":0,"rule":"api","key":"a","cost":4}
+{"at_us":0,"rule":"api","key":"b","plan":"banned"}
+{"at_us":1000000,"op":"block","key":"a","for_us":2000000}
+{"at_us":2999999,"rule":"api","key":"a"}
+{"at_us":3000000,"rule":"api","key":"a"}
+{"at_us":3000000,"op":"block","rule":"api","key":"a"}
+{"at_us":9000000,"rule":"api","key":"a"}
+{"at_us":9000000,"op":"unblock","key":"a"}
+{"at_us":9000000,"op":"reset","key":"a"}
+"#;
+    let answers = lines(&simulate(RESERVING, trace));
+    let pro = &answers[0]["decisions"][0];
+    assert_eq!(
+        (&pro["plan"], &pro["limit"], &pro["mode"]),
+        (&"pro".into(), &50.into(), &"enforce".into())
+    );
+    let own = answers[1]["decisions"].as_array().expect("decisions");
+    assert!(own[0].get("plan").is_none());
+    let modes: Vec<&Value> = own.iter().map(|decision| &decision["mode"]).collect();
+    assert_eq!(modes, ["enforce", "trial"]);
+    assert_eq!(
+        (&answers[2]["reason"], &answers[2]["rule"]),
+        (&"deny".into(), &"api".into())
+    );
+    assert_eq!(answers[3]["rules"], serde_json::json!(["api", "slots"]));
+    let blocked = &answers[4];
+    assert_eq!(
+        (&blocked["allowed"], &blocked["retry_after_us"]),
+        (&false.into(), &1.into())
+    );
+    assert_eq!(answers[5]["allowed"], true);
+    assert_eq!(
+        (&answers[7]["reason"], &answers[7]["retry_after_us"]),
+        (&"blocked".into(), &Value::Null)
+    );
+    assert_eq!(answers[8]["rules"], serde_json::json!(["api"]));
+    assert_eq!(answers[9]["decisions"][0]["remaining"], 10);
+}
+
+#[test]
+fn what_a_trace_cannot_mean_stops_it() {
+    for (line, said) in [
+        (
+            r#"{"at_us":0,"op":"cancel","handle":"never"}"#,
+            "`handle`: no reservation before this",
+        ),
+        (
+            r#"{"at_us":0,"rule":"slots","key":"a"}"#,
+            "`rule`: slots limits how much is in flight",
+        ),
+        (
+            r#"{"at_us":0,"request":{"path":"/slots"}}"#,
+            "`request`: rule slots limits how much",
+        ),
+        (
+            r#"{"at_us":0,"rule":"api","key":"a","plan":"gold"}"#,
+            "`plan`: no plan is named",
+        ),
+        (
+            r#"{"at_us":0,"op":"reserve","rule":"api","key":"a","handle":"twice"}"#,
+            "`handle`: \"twice\"",
+        ),
+        (
+            r#"{"at_us":0,"op":"block","key":["a","b"]}"#,
+            "`key`: no rule has keys of 2 parts",
+        ),
+    ] {
+        let first = r#"{"at_us":0,"op":"reserve","rule":"api","key":"a","handle":"twice"}"#;
+        let output = simulate(RESERVING, &format!("{first}\n{line}\n"));
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let told = stderr(&output);
+        assert!(
+            told.starts_with("error: stdin:2: ") && told.contains(said),
+            "{line}: {told}"
+        );
+    }
+}
