@@ -80,6 +80,7 @@ fn who_comes_at_one_instant_is_told_apart() {
     // One that comes at an instant whose number somebody has been given goes after the furthest.
     assert_eq!(one.hold(at + 2, 1).receipt.part, 3);
     one.settle(at + 2, held[1], 0);
+    assert_eq!(one.tail.len(), 5, "who leaves takes its entry along");
     assert_eq!(one.hold(at + 3, 1).receipt.part, 4);
     assert_eq!(one.hold(at, 1).receipt.part, 5, "the clock went back");
 }
@@ -101,6 +102,21 @@ fn the_next_holder_takes_the_place_of_one_whose_lease_is_over() {
     assert_eq!(one.hold(9 * MIN, 3).remaining, 997);
     assert_eq!(one.tail.len(), 1);
     assert_eq!(one.renew(9 * MIN, long.receipt).fit, Fit::Unknown);
+    // A lease is over at its very end.
+    one.hold(9 * MIN + 1, 1);
+    one.hold(10 * MIN, 1);
+    assert_eq!(one.tail.len(), 2);
+}
+
+#[test]
+fn raw_time_is_real_time_again_when_all_leases_are_over() {
+    let mut one = One::new(concurrency(3, MIN));
+    one.hold(100 * S, 1);
+    one.hold(50 * S, 1);
+    let raw = |one: &One| one.cell.map(|cell| u64::from(cell.words[0]));
+    assert_eq!(raw(&one), Some(100 * S));
+    one.hold(500 * S, 1);
+    assert_eq!(raw(&one), Some(500 * S));
 }
 
 #[test]
