@@ -48,8 +48,9 @@ impl Default for Cost {
 /// What names one charge, so that exactly it can be lowered, raised or given back later.
 ///
 /// `mark` and `part` say where the charge stands: a bucket's instant (and n-ths) at which its last
-/// unit comes back, the end of a fixed window, the start of a counter's window, a log's raw stamp, the
-/// number and the raw end of a holder's lease, the end of a ticket.
+/// unit comes back, the end of a fixed window, the start of a counter's window, a log's raw stamp, a
+/// holder's id in `part` with the raw end of its first lease, the end that a ticket first had. A
+/// holder keeps its id when it is renewed, so that its receipt stays good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Receipt {
     /// Units charged.

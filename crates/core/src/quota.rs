@@ -263,7 +263,19 @@ impl Quota {
     }
 
     /// `limit` units in flight at once. What a holder neither gives back nor renews comes back
-    /// after `lease`.
+    /// after `lease`. A decision looks at every holder.
+    ///
+    /// ```
+    /// use jeton_core::{Act, Cost, Fit, Micros, Quota, Span, View};
+    /// let quota = Quota::concurrency(2, Span::SECOND)?;
+    /// let hold = Act::Hold { cost: Cost::ONE };
+    /// let held = quota.decide(View::ABSENT, &hold, Micros::new(0)).decision;
+    /// assert_eq!((held.fit, held.remaining), (Fit::Allowed, 1));
+    /// // `held.receipt` names the holder: to renew it, or to settle it at 0.
+    /// let take = Act::Take { cost: Cost::ONE };
+    /// assert_eq!(quota.decide(View::ABSENT, &take, Micros::new(0)).decision.fit, Fit::Impossible);
+    /// # Ok::<(), jeton_core::QuotaError>(())
+    /// ```
     ///
     /// # Errors
     /// [`QuotaError`] if it is zero or too large.
@@ -275,7 +287,17 @@ impl Quota {
         }))
     }
 
-    /// The record of a reservation, kept for `ttl` from when it was opened or last renewed.
+    /// The record of a reservation, kept for `ttl` from when it was opened or last renewed. Its key
+    /// is the reservation's id; a hold opens it, whatever the cost.
+    ///
+    /// ```
+    /// use jeton_core::{Act, Cost, Fit, Micros, Quota, Span, View};
+    /// let ticket = Quota::ticket(Span::SECOND)?;
+    /// let ask = |act| ticket.decide(View::ABSENT, &act, Micros::new(0)).decision.fit;
+    /// assert_eq!(ask(Act::Hold { cost: Cost::ONE }), Fit::Allowed);
+    /// assert_eq!(ask(Act::Peek { cost: Cost::ONE }), Fit::Unknown);
+    /// # Ok::<(), jeton_core::QuotaError>(())
+    /// ```
     ///
     /// # Errors
     /// [`QuotaError::Zero`] if that is no time at all.
