@@ -13,7 +13,9 @@ use crate::api::routes::{Route, Verb};
 const SCHEMAS: &str = "/components/schemas";
 
 /// The methods that `OpenAPI` knows.
-const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
 
 const DESCRIPTION: &str = "Decides, in one indivisible step, whether a request may pass now. Spans \
     are whole milliseconds, rounded up. Every refusal is a problem document (RFC 9457); that of a \

@@ -130,14 +130,14 @@ fn a_key_is_given_another_allowance() {
         seen.starts_with("alice in user: rate 50/s, burst 200 for "),
         "{seen}"
     );
-    let listed = said(&jeton, &["override", "--list"]);
+    let all = said(&jeton, &["override", "--list"]);
     assert!(
-        listed.starts_with("user  alice  rate 50/s, burst 200  for "),
-        "{listed}"
+        all.starts_with("user  alice  rate 50/s, burst 200  for "),
+        "{all}"
     );
-    let lifted = said(&jeton, &[&alice[..], &["--lift"]].concat());
+    let back = said(&jeton, &[&alice[..], &["--lift"]].concat());
     assert_eq!(
-        lifted,
+        back,
         "alice in user is under the rule's own settings again\n"
     );
     assert_eq!(
