@@ -45,8 +45,10 @@ struct Inner {
     gate: Gate,
     metrics: Arc<Metrics>,
     ready: AtomicBool,
-    /// `/openapi.json`, written when it is known who can reach this.
-    description: OnceLock<Bytes>,
+    /// Who can reach this, once it listens.
+    reach: OnceLock<Reach>,
+    /// `/openapi.json`, by which tokens are set.
+    descriptions: [OnceLock<Bytes>; Tokens::SETS],
 }
 
 impl fmt::Debug for Api {
@@ -64,8 +66,20 @@ impl Api {
             gate,
             metrics,
             ready: AtomicBool::new(true),
-            description: OnceLock::new(),
+            reach: OnceLock::new(),
+            descriptions: Default::default(),
         }))
+    }
+
+    /// Who can reach this.
+    fn reach(&self) -> Reach {
+        self.0.reach.get().copied().unwrap_or(Reach::Network)
+    }
+
+    /// The tokens of the policy in force: one that is rotated holds from the next call on.
+    fn tokens(&self) -> Tokens {
+        let policy = self.0.gate.policy();
+        Tokens::of(policy.settings().api.as_ref(), self.reach())
     }
 
     /// Tells `/readyz` that this process takes no new work.
@@ -85,12 +99,8 @@ impl Api {
     /// # drop(router); Ok(()) }
     /// ```
     pub fn router(self, reach: Reach) -> Router {
-        let policy = self.0.gate.policy();
-        let tokens = Tokens::of(policy.settings().api.as_ref(), reach);
-        let routes = routes::all();
-        let description = || openapi::bytes(&routes, &tokens, reach);
-        self.0.description.get_or_init(description);
-        routes::router(routes, &tokens)
+        self.0.reach.get_or_init(|| reach);
+        routes::router(routes::all(), &self)
             .fallback(async || {
                 let detail = "There is nothing at this path.";
                 answer::problem_of(StatusCode::NOT_FOUND, detail)

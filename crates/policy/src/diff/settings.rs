@@ -32,10 +32,12 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
         lists,
     } = new;
     let mut all = Vec::new();
-    if let (Some(new), Some(old)) = (api, &old.api)
-        && new.gateways != old.gateways
-    {
-        all.push("[api] gateways");
+    if let (Some(new), Some(old)) = (api, &old.api) {
+        all.extend(differing([
+            ("[api] token", new.token != old.token),
+            ("[api] admin_token", new.admin_token != old.admin_token),
+            ("[api] gateways", new.gateways != old.gateways),
+        ]));
     }
     if *client_ip != old.client_ip {
         all.push("[client_ip]");
@@ -51,19 +53,16 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     all
 }
 
-/// Tokens are part of the listener: what it asks of callers is settled when it begins to listen.
+/// Of `[api]` only where it listens is settled when it begins to: tokens and gateways are read by
+/// each call.
 fn api(new: &Api, old: &Api) -> Vec<&'static str> {
     let Api {
         listen,
-        token,
-        admin_token,
+        token: _,
+        admin_token: _,
         gateways: _,
     } = new;
-    differing([
-        ("[api] listen", listen.get() != old.listen.get()),
-        ("[api] token", *token != old.token),
-        ("[api] admin_token", *admin_token != old.admin_token),
-    ])
+    differing([("[api] listen", listen.get() != old.listen.get())])
 }
 
 /// Where a value was read is not compared: moving it from the file into the environment changes

@@ -19,6 +19,7 @@ use jeton::policy::Secret;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
+use super::Api;
 use super::answer::problem_of;
 use super::listen::Reach;
 
@@ -75,6 +76,14 @@ impl Tokens {
             admin.map(Secret::expose),
             is_local,
         )
+    }
+
+    /// How many sets of tokens there are, told apart by which are there.
+    pub(super) const SETS: usize = 4;
+
+    /// Which of those this is.
+    pub(super) fn which(&self) -> usize {
+        usize::from(self.token.is_some()) + 2 * usize::from(self.admin.is_some())
     }
 
     /// Whether calls of that kind need a token at all.
@@ -176,10 +185,11 @@ pub(super) struct IsOperator(pub(super) bool);
 
 /// Stands before the calls of one kind.
 pub(super) async fn gatekeeper(
-    State((tokens, access)): State<(Tokens, Access)>,
+    State((api, access)): State<(Api, Access)>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let tokens = api.tokens();
     if let Err(refused) = tokens.admit(access, request.headers()) {
         return refused.response();
     }

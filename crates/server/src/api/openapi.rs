@@ -9,20 +9,15 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::access::Tokens;
-use super::listen::Reach;
-use super::routes::Route;
-use super::{Api, answer};
+use super::{Api, answer, routes};
 pub(super) use doc::{Doc, Media, OF_PASSES, OF_REFUSALS};
 pub(super) use write::document;
 
-/// The document, as it is sent.
-pub(super) fn bytes(routes: &[Route], tokens: &Tokens, reach: Reach) -> Bytes {
-    Bytes::from(document(routes, tokens, reach).to_string())
-}
-
 /// `GET /openapi.json`.
 pub(super) async fn describe(State(api): State<Api>) -> Response {
-    let written = api.0.description.get().cloned().unwrap_or_default();
+    let tokens = api.tokens();
+    let write = || Bytes::from(document(&routes::all(), &tokens, api.reach()).to_string());
+    let written = api.0.descriptions.get(tokens.which());
+    let written = written.map_or_else(write, |written| written.get_or_init(write).clone());
     answer::respond(StatusCode::OK, Media::Json.name(), written.into())
 }

@@ -11,7 +11,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, MethodRouter, any, on};
 use schemars::JsonSchema;
 
-use super::access::{Access, Tokens, gatekeeper};
+use super::access::{Access, gatekeeper};
 use super::body::MAX_CALL;
 use super::openapi::Doc;
 use super::{Api, decide, guard};
@@ -89,14 +89,14 @@ impl Route {
 }
 
 /// Routes, each behind what its callers need.
-pub(super) fn router(routes: Vec<Route>, tokens: &Tokens) -> Router<Api> {
+pub(super) fn router(routes: Vec<Route>, api: &Api) -> Router<Api> {
     routes.into_iter().fold(Router::new(), |router, route| {
         let mut methods = route.methods;
         if route.method.has_body() {
             methods = methods.route_layer(from_fn(guard::wants_json));
         }
         if route.access != Access::Open {
-            let state = (tokens.clone(), route.access);
+            let state = (api.clone(), route.access);
             methods = methods.route_layer(from_fn_with_state(state, gatekeeper));
         }
         router.route(route.path, methods)
