@@ -94,6 +94,7 @@ laws![
     threads_on_random_pairs_charge_what_they_admit,
     threads_hold_at_most_the_limit,
     threads_settle_a_reservation_once,
+    threads_reserve_and_settle_what_is_charged,
     threads_lose_no_note,
     f42_the_rule_is_part_of_the_key,
     kinds_of_state_never_meet,

@@ -1,9 +1,10 @@
 //! The same promises while many threads ask at once.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use jeton_core::{Fit, Quota};
+use jeton_core::{Fit, Quota, Receipt};
 
 use super::desk::{DAY, Desk, Key, START, concurrency, kinds, ticket};
 use super::reservations::{Reservation, moot};
@@ -168,6 +169,54 @@ pub fn threads_settle_a_reservation_once(make: Make<'_>) {
         }
         let used = quota.limit() - desk.remaining(&key);
         assert_eq!(used, charged, "{quota:?}");
+    }
+}
+
+/// Eight threads reserve under the same ids and settle what any of them has reserved, all at random:
+/// an id is given once, and what is charged in the end is what was settled, and what was not yet.
+pub fn threads_reserve_and_settle_what_is_charged(make: Make<'_>) {
+    const UNITS: u64 = 10;
+    let count = takes_per_thread() / 10;
+    let record = ticket(DAY);
+    let ids: Vec<[u8; 8]> = (0..count).map(u64::to_be_bytes).collect();
+    for quota in &kinds(count * UNITS / 2, 30 * DAY) {
+        let desk = Desk::new(make);
+        let key = Key::new(1, b"key", quota);
+        let bookings: Vec<Reservation<'_>> = ids
+            .iter()
+            .map(|id| Reservation::new(key, id, &record))
+            .collect();
+        let receipts: Vec<Mutex<Option<Receipt>>> = ids.iter().map(|_| Mutex::default()).collect();
+        let receipt_of = |number: usize| receipts[number].lock().expect("no thread panics");
+        let charged: i64 = on_threads(|thread| {
+            let mut random = Random::new(thread);
+            let mut charged = 0;
+            for _ in 0..2 * count {
+                let number = random.index(ids.len());
+                let known = *receipt_of(number);
+                let Some(receipt) = known else {
+                    let (verdict, decisions) = bookings[number].reserve(&desk, UNITS);
+                    if verdict.allowed {
+                        charged += 10;
+                        let before = receipt_of(number).replace(decisions[0].receipt);
+                        assert_eq!(before, None, "{quota:?}: an id was given twice");
+                    }
+                    continue;
+                };
+                let actual = random.below(UNITS + 1);
+                let (verdict, decisions) = bookings[number].commit(&desk, receipt, actual);
+                if verdict.allowed {
+                    charged += i64::try_from(actual).expect("few") - 10;
+                } else {
+                    assert!(matches!(decisions[1].fit, Fit::Repeated { .. }));
+                }
+            }
+            charged
+        })
+        .into_iter()
+        .sum();
+        let used = quota.limit() - desk.remaining(&key);
+        assert_eq!(i64::from(used), charged, "{quota:?}");
     }
 }
 

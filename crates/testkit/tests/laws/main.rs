@@ -113,6 +113,7 @@ const CAUGHT_BY: &[(Fault, &[&str])] = &[
             "a_reservation_is_settled_once",
             "a_reservation_outlasts_a_clock_that_steps_back",
             "threads_settle_a_reservation_once",
+            "threads_reserve_and_settle_what_is_charged",
         ],
     ),
     (
