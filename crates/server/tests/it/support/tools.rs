@@ -1,4 +1,4 @@
-//! Programs from PyPI, which `make prereqs` installs.
+//! Programs that `make prereqs` installs beside this machine's own.
 
 use std::path::{Path, PathBuf};
 
