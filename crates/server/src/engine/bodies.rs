@@ -19,7 +19,8 @@ pub(crate) struct Take<'a> {
     /// Whose counter: a text, or an array of texts for a key of several parts. Normalised as a
     /// door would.
     pub(super) key: Given<Texts<'a>>,
-    /// Units; 1 if left out, or what the rule says a request costs. 0 looks.
+    /// Units; if left out, what the rule says a request costs, which is 1 unless it says otherwise.
+    /// 0 looks.
     pub(super) cost: Given<Whole>,
     /// The plan to go by, of those the rule has.
     pub(super) plan: Given<Text<'a>>,
@@ -42,7 +43,7 @@ pub(crate) struct Check<'a> {
     pub(super) rule: Given<Text<'a>>,
     /// Whose counter.
     pub(super) key: Given<Texts<'a>>,
-    /// Units; 1 if left out, or what the rule says a request costs.
+    /// Units; if left out, what the rule says a request costs.
     pub(super) cost: Given<Whole>,
     /// The plan to go by.
     pub(super) plan: Given<Text<'a>>,
@@ -63,7 +64,7 @@ pub(crate) struct Refund<'a> {
     pub(super) rule: Given<Text<'a>>,
     /// Whose counter.
     pub(super) key: Given<Texts<'a>>,
-    /// Units; if left out, 1, or all that the receipt is for.
+    /// Units; if left out, what the rule says a request costs, or all that the receipt is for.
     pub(super) cost: Given<Whole>,
     /// The plan it was charged under.
     pub(super) plan: Given<Text<'a>>,
@@ -103,7 +104,7 @@ pub(crate) struct Reserve<'a> {
     pub(super) rule: Given<Text<'a>>,
     /// Whose counter.
     pub(super) key: Given<Texts<'a>>,
-    /// The estimate; 1 if left out, or what the rule says a request costs.
+    /// The estimate; if left out, what the rule says a request costs.
     pub(super) cost: Given<Whole>,
     /// The plan to go by.
     pub(super) plan: Given<Text<'a>>,
@@ -181,7 +182,7 @@ pub(crate) struct Charge<'a> {
     /// Whose counter.
     #[serde(default)]
     pub(super) key: Given<Texts<'a>>,
-    /// Units; 1 if left out, or what the rule says a request costs.
+    /// Units; if left out, what the rule says a request costs.
     #[serde(default)]
     pub(super) cost: Given<Whole>,
     /// The plan to go by.
@@ -198,7 +199,7 @@ pub(crate) struct Refunded<'a> {
     /// Whose counter.
     #[serde(default)]
     pub(super) key: Given<Texts<'a>>,
-    /// Units; if left out, 1, or all that the receipt is for.
+    /// Units; if left out, what the rule says a request costs, or all that the receipt is for.
     #[serde(default)]
     pub(super) cost: Given<Whole>,
     /// The plan it was charged under.

@@ -4,7 +4,7 @@ mod charges;
 mod orders;
 mod outcome;
 
-use jeton::{Answered, Cost, DEFAULT_TTL, Deciding, Disposition, Gate, Handle, Settlement, Verb};
+use jeton::{Answered, DEFAULT_TTL, Deciding, Disposition, Gate, Handle, Settlement, Verb};
 
 use super::event::{Ask, Event, Subject};
 use super::input::InputError;
@@ -79,11 +79,7 @@ const fn verb(op: Op) -> Verb {
 
 fn decide(gate: &Gate, verb: Verb, subject: &Subject<'_>) -> Result<Deciding, InputError> {
     match subject {
-        Subject::Request(request, cost) => {
-            // A refund without a number of units gives back one.
-            let one = (verb == Verb::Refund).then_some(Cost::ONE);
-            Ok(gate.decide(&**request, verb, cost.or(one)))
-        }
+        Subject::Request(request, cost) => Ok(gate.decide(&**request, verb, *cost)),
         Subject::One(_) | Subject::Several(_) => {
             charges::named(gate, subject, |named| gate.charge(verb, named))
         }

@@ -150,7 +150,7 @@ fn stored(doc: Doc) -> Doc {
     doc.refuses(503, NO_STORE)
 }
 
-const NO_STORE: &str = "The store gave no answer, or is full: nothing was changed.";
+const NO_STORE: &str = "The store gave no answer, or is full.";
 
 fn of_rule(doc: Doc) -> Doc {
     doc.at::<Name>("rule", "The rule's name.").refuses(

@@ -122,7 +122,7 @@ impl std::fmt::Display for Failed {
         match self {
             Self::Input(error) => error.fmt(f),
             Self::Store(StoreErrorKind::Refused) => {
-                f.write_str("the store is full: nothing was changed; raise `max_memory`")
+                f.write_str("the store is full; raise `max_memory`")
             }
             Self::Store(_) => f.write_str("the store gave no answer; try again"),
         }
