@@ -195,8 +195,12 @@ impl Algorithm for SlidingLog {
     }
 
     fn lower(&self, s: &mut State<'_>, receipt: &Receipt, units: u32) -> u32 {
-        let mark = receipt.mark.get();
-        let Ok(i) = s.live.binary_search_by_key(&mark, |e| e.stamp) else {
+        // The latest stamp that the mark can stand for.
+        let ago = s.raw.wrapping_sub(receipt.mark.get()) % Micros::HORIZON.get();
+        let Some(named) = s.raw.checked_sub(ago) else {
+            return 0;
+        };
+        let Ok(i) = s.live.binary_search_by_key(&named, |e| e.stamp) else {
             return 0;
         };
         let given = s.live.get(i).map_or(0, |e| units.min(e.cost));
@@ -209,7 +213,7 @@ impl Algorithm for SlidingLog {
         };
         s.used -= given;
         // If the oldest is emptied, the next one with units is the oldest.
-        let emptied = s.oldest == Some(mark) && s.live.get(i).is_some_and(|e| e.cost == given);
+        let emptied = s.oldest == Some(named) && s.live.get(i).is_some_and(|e| e.cost == given);
         if emptied {
             s.oldest = s.stamp_of(given + 1);
         }
@@ -235,7 +239,8 @@ impl Algorithm for SlidingLog {
         Levels {
             reset_after: wait,
             next_after: wait,
-            mark: Micros::stored(s.raw),
+            // A clock that goes to and fro by decades takes raw time past the horizon.
+            mark: Micros::stored(s.raw % Micros::HORIZON.get()),
             part: 0,
         }
     }

@@ -134,3 +134,27 @@ fn a_charge_leaves_a_log_before_a_debt() {
     ];
     holds(Family::SlidingLog, &events);
 }
+
+/// A clock that went to and fro by decades had taken raw time past the last instant that can be
+/// stored, where a receipt no longer named its entry.
+#[test]
+fn a_receipt_names_its_log_entry_however_far_raw_time_has_run_ahead() {
+    let quota = ModelQuota::SlidingLog {
+        limit: 22,
+        window_us: 315_360_000_000_000,
+    };
+    let events = [
+        (3_236_962_232_172_544, quota, take(1)),
+        (2_859_315_404_670_032, quota, take(1)),
+        (3_153_600_000_000_000, quota, take(11)),
+        (3_236_962_232_172_525, quota, take(1)),
+        (2_627_765_831_200_321, quota, take(11)),
+        (2_923_959_841_991_690, quota, take(3)),
+        (3_162_964_083_071_748, quota, Ask::Hold { cost: 1 }),
+        (2_847_604_838_232_156, quota, take(1)),
+        (2_923_959_841_991_689, quota, take(1)),
+        (3_236_962_232_172_544, quota, take(1)),
+        (3_236_962_232_172_544, quota, settle(9, 0)),
+    ];
+    holds(Family::SlidingLog, &events);
+}
