@@ -1,5 +1,6 @@
 //! Policies that change while they are served, in the real binary.
 
+mod callers;
 mod load;
 mod noticing;
 mod refusing;
