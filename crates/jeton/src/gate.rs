@@ -137,6 +137,12 @@ impl Gate {
         &self.0.fingerprints
     }
 
+    /// The mode of a rule (by its index in the file) that is in force: an operator's word before
+    /// the policy's.
+    pub fn mode(&self, rule: usize) -> Mode {
+        self.0.live.load().mode(rule)
+    }
+
     /// Whether both are clones of one gate.
     #[cfg(feature = "tower")]
     pub(crate) fn is(&self, other: &Self) -> bool {

@@ -58,21 +58,25 @@ pub(crate) fn decoded(text: &str) -> impl Iterator<Item = u8> {
 /// Appends a header field: its lines joined in order as RFC 9110 section 5.3 joins them, each
 /// without the white space around it. Whether there is one.
 pub(crate) fn push_header(facts: &dyn Facts, name: &str, out: &mut Vec<u8>) -> bool {
-    let credentials = matches!(name, "authorization" | "proxy-authorization");
     let mut lines = 0;
     facts.header(name, &mut |line| {
         if lines > 0 {
             out.extend_from_slice(b", ");
         }
         lines += 1;
-        let line = line.trim_ascii();
-        if credentials {
-            push_credentials(line, out);
-        } else {
-            out.extend_from_slice(line);
-        }
+        push_line(name, line, out);
     });
     lines > 0
+}
+
+/// Appends one line of a header field, in the form in which it is a value.
+pub(crate) fn push_line(name: &str, line: &[u8], out: &mut Vec<u8>) {
+    let line = line.trim_ascii();
+    if matches!(name, "authorization" | "proxy-authorization") {
+        push_credentials(line, out);
+    } else {
+        out.extend_from_slice(line);
+    }
 }
 
 /// The scheme does not tell case apart, and any number of spaces may follow it (RFC 9110

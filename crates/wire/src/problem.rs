@@ -73,6 +73,17 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// 429: somebody who runs the service has blocked this client, for `retry_after_us` or until it
+    /// is lifted. No quota has to do with it, so the problem has no type beyond its status.
+    #[must_use]
+    pub fn blocked(violated: &'a [&'a str], retry_after_us: Option<u64>) -> Self {
+        Self {
+            violated,
+            retry_after_s: retry_after_us.map(retry_after_s),
+            ..Self::new(429, "This client is blocked.")
+        }
+    }
+
     /// 429 without a wait: the request costs more than the rules named can ever hold.
     #[must_use]
     pub fn cost_impossible(violated: &'a [&'a str]) -> Self {

@@ -21,6 +21,11 @@ pub enum Grounds {
         /// `None` if no wait is known.
         retry_after: Option<Span>,
     },
+    /// An operator has blocked this client.
+    Blocked {
+        /// When that ends by itself.
+        retry_after: Option<Span>,
+    },
     /// The request costs more than a limit can ever hold.
     Impossible,
     /// On a list, under a word that denies, or without what a rule asks for: waiting is no help.
@@ -72,6 +77,9 @@ impl Answered {
         }
         let grounds = match self.disposition() {
             Disposition::Blocked | Disposition::Refused { .. } => Grounds::Forbidden,
+            Disposition::BlockedUntil { .. } => Grounds::Blocked {
+                retry_after: self.retry_after(),
+            },
             Disposition::TooManyRules => Grounds::TooManyRules,
             Disposition::BadCost { .. } => Grounds::BadCost,
             Disposition::NeedsHold { .. } => Grounds::NeedsHold,
@@ -185,7 +193,7 @@ impl<'a> Refusal<'a> {
     /// When to ask again, if that helps.
     pub const fn retry_after(&self) -> Option<Span> {
         match self.grounds {
-            Grounds::Denied { retry_after } => retry_after,
+            Grounds::Denied { retry_after } | Grounds::Blocked { retry_after } => retry_after,
             Grounds::NoStore => Some(STORE_MAY_BE_BACK),
             _ => None,
         }
@@ -209,6 +217,9 @@ impl<'a> Refusal<'a> {
             Grounds::TooManyRules => {
                 let detail = "More rules apply to this request than can be decided together.";
                 Problem::new(503, detail)
+            }
+            Grounds::Blocked { retry_after } => {
+                Problem::blocked(&self.violated, retry_after.map(Span::as_micros))
             }
             Grounds::Impossible => Problem::cost_impossible(&self.violated),
             Grounds::Denied { retry_after } => {

@@ -27,6 +27,11 @@ pub enum OrderError {
     },
     /// The key does not fit the rule.
     Key(NamedKeyError),
+    /// A part of the key that should be a client's address is none.
+    NoAddress {
+        /// What it is.
+        text: String,
+    },
     /// The rule cannot have these settings.
     Settings(Fault),
     /// The store did not take it.
@@ -44,6 +49,11 @@ impl fmt::Display for OrderError {
                 }
             }
             Self::Key(error) => error.fmt(f),
+            Self::NoAddress { text } => write!(
+                f,
+                "{text:?} is no address of one client, so no request has that key; a network \
+                 belongs on a list of the policy"
+            ),
             Self::Settings(fault) => fault.fmt(f),
             Self::Store(error) => error.fmt(f),
         }
@@ -267,6 +277,10 @@ impl Gate {
     fn named_key(&self, rule: &str, key: &[&str]) -> Result<(String, Vec<u8>), OrderError> {
         let policy = self.policy();
         let (_, compiled) = policy.rule(rule).ok_or_else(|| unknown(&policy, rule))?;
+        if let Some(text) = compiled.mistaken_address(key) {
+            let text = text.to_owned();
+            return Err(OrderError::NoAddress { text });
+        }
         let mut bytes = Vec::new();
         let named = compiled.named_key(key, &mut bytes);
         named.map_err(OrderError::Key)?;

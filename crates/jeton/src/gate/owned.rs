@@ -14,14 +14,12 @@ pub(crate) struct Owned {
     pub(crate) cost: Cost,
     pub(crate) on_deny: OnDeny,
     pub(crate) max_debt: Cost,
-    #[cfg(feature = "settling")]
     pub(crate) settled_by: Option<SettledBy>,
     #[cfg(feature = "settling")]
     pub(crate) hold_wait: std::time::Duration,
 }
 
 /// What tells what a charge has really cost.
-#[cfg(feature = "settling")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SettledBy {
     /// The status of the response: all of it, or nothing.
@@ -32,7 +30,6 @@ pub(crate) enum SettledBy {
     End,
 }
 
-#[cfg(feature = "settling")]
 impl SettledBy {
     const fn of(settle: jeton_policy::Settle<'_>) -> Self {
         match settle {
@@ -51,7 +48,6 @@ impl Owned {
             cost,
             on_deny: charge.on_deny,
             max_debt: charge.max_debt,
-            #[cfg(feature = "settling")]
             settled_by: charge.settle.map(SettledBy::of),
             #[cfg(feature = "settling")]
             hold_wait: charge.hold_wait,

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::asked::{Asked, cost_of};
 use super::deciding::Deciding;
-use super::owned::Owned;
+use super::owned::{Owned, SettledBy};
 use super::{Gate, Live, verdicts};
 use crate::answered::{Answered, Disposition, Settlement};
 use crate::meters::Event;
@@ -123,62 +123,112 @@ impl Gate {
         }
     }
 
-    /// Says what each charge of a reservation has really cost. Less than the estimate is given back
-    /// as far as it still counts; more is charged now and may go into debt. Done once: whoever says
-    /// it again is answered the same, and nothing changes ([`Answered::settlement`]).
+    /// Says what a reservation has really cost. Less than the estimate is given back as far as it
+    /// still counts; more is charged now and may go into debt. Done once: whoever says it again is
+    /// answered the same, and nothing changes ([`Answered::settlement`]).
+    ///
+    /// It is said to the rules whose cost is known afterwards (`cost = { response = … }`, `count`);
+    /// others stay charged as they were. Where there is none of that kind, all are told. Units of
+    /// `concurrency` go back: what was in flight is over.
     pub fn commit(&self, handle: &Handle, actual: Cost) -> Deciding {
-        let settle = |receipt, max_debt| Act::Settle {
-            receipt,
-            actual,
-            max_debt,
-        };
-        self.finish(handle, handle.ttl, Which::All, settle)
+        self.settle_reserved(handle, actual, |owned, any_told| match owned.settled_by {
+            Some(SettledBy::End) => Told::Over,
+            Some(_) => Told::Actual,
+            None if any_told => Told::AsReserved,
+            None => Told::Actual,
+        })
     }
 
     /// Gives back all that a reservation holds, as far as it still counts.
     pub fn cancel(&self, handle: &Handle) -> Deciding {
-        self.commit(handle, Cost::ZERO)
+        self.settle_reserved(handle, Cost::ZERO, |_, _| Told::Actual)
+    }
+
+    /// `told` says of each charge, and whether the cost of any is known afterwards.
+    fn settle_reserved(
+        &self,
+        handle: &Handle,
+        actual: Cost,
+        told: impl Fn(&Owned, bool) -> Told,
+    ) -> Deciding {
+        let live = self.0.live.load_full();
+        let held = self.owners(&live, handle, |_| true);
+        let is_told = |owned: &Owned| {
+            matches!(
+                owned.settled_by,
+                Some(SettledBy::Status | SettledBy::Response)
+            )
+        };
+        let any_told = held.iter().any(|(owned, _)| is_told(owned));
+        let act = |owned: &Owned, receipt: Receipt| Act::Settle {
+            receipt,
+            actual: match told(owned, any_told) {
+                Told::Actual => actual,
+                Told::AsReserved => Cost::new(u64::from(receipt.cost)),
+                Told::Over => Cost::ZERO,
+            },
+            max_debt: owned.max_debt,
+        };
+        let acts: Vec<Act> = held.iter().map(|(o, receipt)| act(o, *receipt)).collect();
+        let of_ticket = Act::Settle {
+            receipt: NO_RECEIPT,
+            actual,
+            max_debt: Cost::MAX,
+        };
+        self.finish(live, handle, handle.ttl, &held, &acts, of_ticket)
     }
 
     /// Keeps a reservation open for another `ttl` from now, without one for as long as it was made
     /// for; and its units of `concurrency` for another lease.
     pub fn extend(&self, handle: &Handle, ttl: Option<Span>) -> Deciding {
-        let renew = |receipt, _| Act::Renew { receipt };
-        self.finish(handle, ttl.unwrap_or(handle.ttl), Which::Leases, renew)
+        let live = self.0.live.load_full();
+        let held = self.owners(&live, handle, |kind| kind == Kind::Concurrency);
+        let renew = |receipt| Act::Renew { receipt };
+        let acts: Vec<Act> = held.iter().map(|(_, receipt)| renew(*receipt)).collect();
+        let ttl = ttl.unwrap_or(handle.ttl);
+        self.finish(live, handle, ttl, &held, &acts, renew(NO_RECEIPT))
+    }
+
+    /// What a reservation has charged, as far as it is still there.
+    fn owners(
+        &self,
+        live: &Live,
+        handle: &Handle,
+        of: impl Fn(Kind) -> bool,
+    ) -> SmallVec<[(Owned, Receipt); 2]> {
+        let wanted = handle.charges.iter().filter(|reserved| of(reserved.kind));
+        let owned = |reserved: &Reserved| Some((self.owner(live, reserved)?, reserved.receipt));
+        wanted.filter_map(owned).collect()
     }
 
     /// One plan over a ticket and what it stands for.
     fn finish(
         &self,
+        live: Arc<Live>,
         handle: &Handle,
         ttl: Span,
-        which: Which,
-        act: impl Fn(Receipt, Cost) -> Act,
+        held: &[(Owned, Receipt)],
+        acts: &[Act],
+        of_ticket: Act,
     ) -> Deciding {
-        let live = self.0.live.load_full();
         let at = self.0.clock.now();
-        let held: SmallVec<[(Owned, Receipt); 2]> = handle
-            .charges
-            .iter()
-            .filter(|reserved| which == Which::All || reserved.kind == Kind::Concurrency)
-            .filter_map(|reserved| Some((self.owner(&live, reserved)?, reserved.receipt)))
-            .collect();
+        let is_settled = matches!(of_ticket, Act::Settle { .. });
         let asked = Asked {
             is_metered: false,
             at,
             seeds: held.iter().map(|(owned, _)| owned.seed).collect(),
             live: Arc::clone(&live),
         };
-        let acts = held
+        let ops = held
             .iter()
-            .map(|(owned, receipt)| owned.op(act(*receipt, owned.max_debt)));
-        let of_ticket = act(NO_RECEIPT, Cost::MAX);
-        let submitted = self.submit_with_ticket(acts, &handle.id, ttl, of_ticket);
+            .zip(acts)
+            .map(|((owned, _), act)| owned.op(*act));
+        let submitted = self.submit_with_ticket(ops, &handle.id, ttl, of_ticket);
         let charges = held.len();
         let settled = move |answers: &Answers| {
             let settlement = settlement(answers, charges);
             let mut answered = asked.answered(answers);
-            if which == Which::All && settlement == Settlement::Done {
+            if is_settled && settlement == Settlement::Done {
                 note(&answered, answers);
             }
             if let Disposition::Decided(_) = answered.disposition {
@@ -239,11 +289,12 @@ impl Gate {
 /// The answers if they are there, else what will bring them.
 type Reply = Result<Answers, Pin<Box<dyn Future<Output = Answers> + Send>>>;
 
-/// Which charges of a reservation an act is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
-    All,
-    Leases,
+/// What a charge is told when its reservation is committed.
+#[derive(Clone, Copy)]
+enum Told {
+    Actual,
+    AsReserved,
+    Over,
 }
 
 fn handle(id: HandleId, ttl: Span, owned: &[Owned], answered: &Answered) -> Handle {

@@ -45,7 +45,9 @@ pub(super) fn response(refusal: &Refusal<'_>, content_type: HeaderValue) -> Resp
         Grounds::Forbidden => PERMISSION_DENIED,
         Grounds::BadCost => INVALID_ARGUMENT,
         Grounds::TooManyRules | Grounds::NeedsHold | Grounds::NoStore => UNAVAILABLE,
-        Grounds::Denied { .. } | Grounds::Impossible => RESOURCE_EXHAUSTED,
+        Grounds::Denied { .. } | Grounds::Blocked { .. } | Grounds::Impossible => {
+            RESOURCE_EXHAUSTED
+        }
     };
     let wait = refusal.retry_after();
     let message = message(refusal);
@@ -73,6 +75,7 @@ fn message(refusal: &Refusal<'_>) -> String {
         _ => ("limits", "have"),
     };
     match refusal.grounds() {
+        Grounds::Blocked { .. } => "this client is blocked".to_owned(),
         Grounds::Forbidden => "this client may not do this".to_owned(),
         Grounds::TooManyRules => {
             "more rules apply to this request than can be decided together".to_owned()

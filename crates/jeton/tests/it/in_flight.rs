@@ -104,14 +104,14 @@ fn without_a_vote_nobody_is_kept_waiting() {
 async fn a_lease_is_renewed_for_as_long_as_the_response_takes() {
     let gate = gate_on(
         &SLOTS
-            .replace("30s", "150ms")
+            .replace("30s", "900ms")
             .replace("limit = 2", "limit = 1"),
         jeton::Clock::system(),
     );
     let mut answered = gate.hold(&alice()).now().unwrap();
     let hold = answered.take_hold().unwrap();
-    for _ in 0..5 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(left(&gate), 0);
     }
     drop(hold);

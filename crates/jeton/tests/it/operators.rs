@@ -222,3 +222,36 @@ async fn a_driven_gate_looks_within_a_second() {
     tokio::time::sleep(Duration::from_millis(999)).await;
     assert!(!take(&there, &alice()).allowed());
 }
+
+#[test]
+fn a_credential_is_named_as_it_is_sent() {
+    let gate = gate(RULES);
+    for written in ["Bearer s3cret", "bearer   s3cret"] {
+        block_on(gate.block("key", &[written], None)).unwrap();
+        for sent in ["Bearer s3cret", "BEARER s3cret", "bearer  s3cret"] {
+            let request = alice().header("authorization", sent);
+            assert!(
+                !take(&gate, &request).allowed(),
+                "{written:?} blocks {sent:?}"
+            );
+        }
+        assert!(block_on(gate.unblock("key", &["BEARER s3cret"])).unwrap());
+    }
+    let other = alice().header("authorization", "Bearer S3cret");
+    assert!(take(&gate, &other).allowed());
+}
+
+#[test]
+fn what_is_meant_as_an_address_has_to_be_one() {
+    let gate = gate(RULES);
+    for text in ["203.0.113.0/24", "203.0.113.999", "2001:db8::/32", "1.2.3"] {
+        let refused = block_on(gate.block("api", &[text], None)).unwrap_err();
+        assert!(matches!(&refused, OrderError::NoAddress { text: named } if named == text));
+    }
+    block_on(gate.block("api", &["2001:db8::7"], None)).unwrap();
+    assert!(
+        !take(&gate, &Request::get("2001:db8::9", "/")).allowed(),
+        "one /64, one client"
+    );
+    assert_eq!(gate.orders().len(), 1);
+}

@@ -182,3 +182,45 @@ fn of_many_who_settle_one_reservation_one_does() {
         assert!(answered.now().unwrap().allowed());
     }
 }
+
+#[test]
+fn a_commit_is_told_to_the_rules_whose_cost_is_known_afterwards() {
+    let gate = gate(
+        r#"
+        [api]
+        listen = "127.0.0.1:0"
+        [[rule]]
+        name = "requests"
+        key = "client-ip"
+        algorithm = "fixed-window"
+        limit = 60
+        window = "1d"
+        [[rule]]
+        name = "tokens"
+        key = "client-ip"
+        algorithm = "fixed-window"
+        limit = 10000
+        window = "1d"
+        cost = { response = "header:x-units", estimate = 500 }
+        [[rule]]
+        name = "slots"
+        key = "client-ip"
+        algorithm = "concurrency"
+        limit = 3
+        lease = "30s"
+        "#,
+    );
+    let request = Request::get("192.0.2.1", "/");
+    let reserved = gate.reserve(&request, None, DEFAULT_TTL).now().unwrap();
+    let handle = reserved.handle().unwrap();
+    assert_eq!(commit(&gate, handle, 1234), Settlement::Done);
+    let left = |gate: &Gate| -> Vec<u32> {
+        let looked = gate.check(&request).now().unwrap();
+        looked.decisions().map(|d| d.decision.remaining).collect()
+    };
+    assert_eq!(left(&gate), [59, 8766, 3]);
+    let again = gate.reserve(&request, None, DEFAULT_TTL).now().unwrap();
+    let cancelled = gate.cancel(again.handle().unwrap()).now().unwrap();
+    assert_eq!(cancelled.settlement(), Some(Settlement::Done));
+    assert_eq!(left(&gate), [59, 8766, 3], "a cancel gives back everything");
+}

@@ -90,7 +90,7 @@ fn push_part(
 }
 
 /// Appends a text whose length is known only afterwards; nothing if there is none.
-fn push_with(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+pub(super) fn push_with(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
     let start = out.len();
     out.extend_from_slice(&[TEXT, 0, 0, 0, 0]);
     let found = push(out);

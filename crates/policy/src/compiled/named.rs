@@ -8,7 +8,7 @@ use jeton_wire::client_ip::AddressKey;
 
 use super::allowed::Allowed;
 use super::charge::{Charge, Counter, Source};
-use super::encode::{bound, push_address, push_text};
+use super::encode::{bound, push_address, push_text, push_with};
 use super::orders::Orders;
 use super::policy::{CompiledRule, Policy};
 use super::verdict::DenyReason;
@@ -16,6 +16,7 @@ use crate::facts::Facts;
 use crate::key::KeyPart;
 use crate::matching::Matched;
 use crate::request::{Request, normal_host};
+use crate::value::push_line;
 
 /// Why texts are no key of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +131,8 @@ impl Policy {
 
 impl CompiledRule {
     /// Appends the key that a caller names, one text per part, in the form that a door would give
-    /// it: addresses are cut to their prefix, hosts and paths made normal. A text that is no
-    /// address stands for itself. `global` has one counter, whatever it is called.
+    /// it: addresses are cut to their prefix, hosts, paths and credentials made normal. A text that
+    /// is no address stands for itself. `global` has one counter, whatever it is called.
     ///
     /// # Errors
     /// [`NamedKeyError`] for another number of texts than parts; then nothing is appended.
@@ -155,6 +156,21 @@ impl CompiledRule {
         Ok(())
     }
 
+    /// The first text that is meant as a client's address and is none: a network, a slip of the
+    /// fingers. No request has such a key.
+    pub fn mistaken_address<'t>(&self, texts: &[&'t str]) -> Option<&'t str> {
+        let prefix = self.lens().prefix;
+        let looks_like_one = |text: &str| {
+            let address = |byte: u8| byte.is_ascii_hexdigit() || b".:/".contains(&byte);
+            text.contains(['.', ':', '/']) && text.bytes().all(address)
+        };
+        let parts = self.rule().key.iter().zip(texts);
+        let mut of_clients = parts.filter(|(part, _)| matches!(part, KeyPart::ClientIp(_)));
+        let mistaken =
+            |text: &str| looks_like_one(text) && AddressKey::parse(text, prefix).is_none();
+        of_clients.find_map(|(_, text)| mistaken(text).then_some(*text))
+    }
+
     fn push_named(&self, part: &KeyPart, text: &str, out: &mut Vec<u8>) {
         let lens = self.lens();
         match part {
@@ -163,6 +179,12 @@ impl CompiledRule {
                 None => push_text(text.as_bytes(), out),
             },
             KeyPart::Host => push_text(normal_host(text).as_bytes(), out),
+            KeyPart::Header(name) => {
+                push_with(out, |out| {
+                    push_line(name, text.as_bytes(), out);
+                    true
+                });
+            }
             KeyPart::Path if text.starts_with('/') => {
                 let facts = PathOnly(text);
                 let request = Request::new(&facts);

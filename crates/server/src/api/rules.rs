@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use jeton::policy::{Allowance, CompiledRule, Rule, RuleWords, Terms};
+use jeton::policy::{Allowance, CompiledRule, LimitWords, Mode, Rule, RuleWords, Terms};
 use jeton::{Anchor, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,8 @@ pub(super) struct InForce<'a> {
 
 pub(super) async fn rules(State(api): State<Api>) -> Response {
     let policy = api.0.gate.policy();
-    let rules = policy.rules().iter().map(RuleEntry::of).collect();
+    let entry = |(index, rule)| RuleEntry::of(rule).switched(api.0.gate.mode(index));
+    let rules = policy.rules().iter().enumerate().map(entry).collect();
     let metrics = &api.0.metrics;
     answer::json(&InForce {
         generation: metrics.generation(),
@@ -40,7 +41,11 @@ pub(super) async fn rules(State(api): State<Api>) -> Response {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RuleEntry<'a> {
     name: &'a str,
+    /// The mode in force.
     mode: &'static str,
+    /// That of the policy, where an operator has switched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_mode: Option<&'static str>,
     key: Vec<String>,
     #[serde(flatten)]
     quota: Numbers,
@@ -50,8 +55,39 @@ pub(crate) struct RuleEntry<'a> {
     scope: String,
     /// What becomes of requests that lack a part of the key; empty if none can.
     missing: String,
+    /// What a request costs and when that is known; empty if it is one unit at once.
+    settling: String,
+    /// Where requests say which plan they have; empty without plans.
+    plan: String,
+    /// What each plan allows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plans: Vec<OtherTerms>,
+    /// What is counted side by side, without a vote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trial: Option<OtherTerms>,
     /// The worst case for one key.
     worst_case: WorstCase,
+}
+
+/// Terms beside the rule's own.
+#[derive(Serialize, JsonSchema)]
+struct OtherTerms {
+    /// The plan, or `trial`.
+    name: String,
+    /// What they allow.
+    meaning: String,
+    /// The worst case in a sentence; empty for a word.
+    at_most: String,
+}
+
+impl From<LimitWords> for OtherTerms {
+    fn from(words: LimitWords) -> Self {
+        Self {
+            name: words.name,
+            meaning: words.meaning,
+            at_most: words.at_most,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -100,6 +136,10 @@ impl<'a> RuleEntry<'a> {
             missing,
             at_most,
             interval,
+            settling,
+            plan,
+            plans,
+            trial,
             any_second,
             any_minute,
             ..
@@ -107,17 +147,34 @@ impl<'a> RuleEntry<'a> {
         Self {
             name: rule.name(),
             mode: rule.mode().word(),
+            policy_mode: None,
             key: rule.rule().key.iter().map(ToString::to_string).collect(),
             quota: Numbers::of(rule.rule()),
             meaning,
             scope,
             missing,
+            settling,
+            plan,
+            plans: plans.into_iter().map(OtherTerms::from).collect(),
+            trial: trial.map(OtherTerms::from),
             worst_case: WorstCase {
                 at_most,
                 interval,
                 any_second,
                 any_minute,
             },
+        }
+    }
+}
+
+impl RuleEntry<'_> {
+    /// The same with the mode that is in force.
+    fn switched(self, mode: Mode) -> Self {
+        let own = self.mode;
+        Self {
+            mode: mode.word(),
+            policy_mode: (mode.word() != own).then_some(own),
+            ..self
         }
     }
 }

@@ -83,6 +83,7 @@ pub(crate) fn refused(gate: &Gate, rule: &str, error: &OrderError) -> Failed {
         OrderError::Store(error) => return Failed::Store(error.kind),
         OrderError::UnknownRule { .. } => ("rule", None),
         OrderError::Key(error) => ("key", wanted_key(gate, rule, *error)),
+        OrderError::NoAddress { .. } => ("key", None),
         _ => ("", None),
     };
     InputError::new(field, what.unwrap_or(whole)).into()
