@@ -241,12 +241,10 @@ impl Answered {
     pub fn decisions(&self) -> impl Iterator<Item = RuleDecision<'_>> {
         self.parts.iter().filter_map(|Part { seed, decision }| {
             let rule = self.policy().rules().get(seed.rule)?;
-            let plans = rule.rule().plan.as_ref();
-            let plan = seed.plan.zip(plans);
             Some(RuleDecision {
                 rule,
                 counter: seed.counter,
-                plan: plan.and_then(|(at, plans)| Some(plans.named.get(at)?.0.as_str())),
+                plan: seed.plan_name(&self.live),
                 quota: &seed.quota,
                 mode: seed.mode,
                 decision,

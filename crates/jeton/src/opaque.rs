@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jeton_core::{Kind, Micros, Receipt};
 
 pub use handle::Handle;
-pub(crate) use handle::{HandleId, Reserved};
+pub(crate) use handle::{HandleId, Reserved, record_key};
 pub use receipt::GivenReceipt;
 
 /// The layout of both.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use jeton_core::{Act, Answers, Cost, Decision, Micros, Op, Quota, RuleId, StoreError};
+use jeton_core::{
+    Act, Answers, Cost, Decision, Micros, Op, Quota, RuleId, StoreError, StoreErrorKind,
+};
 use jeton_policy::{Charge, Counter, Mode, OnFailure};
 use smallvec::SmallVec;
 
@@ -38,6 +40,13 @@ impl Seed {
             quota: *charge.quota,
             on_failure: charge.on_failure,
         }
+    }
+
+    /// The plan it was decided under.
+    pub(crate) fn plan_name<'l>(&self, live: &'l Live) -> Option<&'l str> {
+        let rule = live.policy.rules().get(self.rule)?.rule();
+        let (name, _) = rule.plan.as_ref()?.named.get(self.plan?)?;
+        Some(name)
     }
 
     /// Whether it can deny.
@@ -81,6 +90,18 @@ impl Asked {
         }
         let at = parts.first().map_or(self.at, |part| part.decision.at);
         Answered::new(self.live, Disposition::Decided(verdict), at, parts)
+    }
+
+    /// The store has no room for what has to be kept beside the charges: nothing was done.
+    pub(crate) fn refused_by_store(self) -> Answered {
+        if self.is_metered {
+            self.live.tally.degraded(StoreErrorKind::Refused);
+        }
+        let disposition = Disposition::Degraded {
+            error: StoreErrorKind::Refused,
+            denied: true,
+        };
+        Answered::new(self.live, disposition, self.at, SmallVec::new())
     }
 
     /// No store answered: there is no decision, and the outage rule alone speaks.

@@ -97,14 +97,14 @@ impl Gate {
         self.set(&Order::Block { rule, key, until }).await
     }
 
-    /// Lifts a block; `false` if there was none.
+    /// Lifts a block; `false` if there was none. The key may also be as [`Gate::orders`] shows it.
     ///
     /// # Errors
     /// [`OrderError`]; nothing has changed.
     pub async fn unblock(&self, rule: &str, key: &[&str]) -> Result<bool, OrderError> {
-        let (rule, key) = self.named_key(rule, key)?;
         let until = None;
-        self.lift(&Order::Block { rule, key, until }).await
+        let order = |(rule, key)| Order::Block { rule, key, until };
+        self.lift_named(rule, key, order).await
     }
 
     /// Gives this key another allowance in this rule, for `span` or until it is lifted. The counter
@@ -135,20 +135,19 @@ impl Gate {
         Ok(allowance)
     }
 
-    /// Lifts an override; `false` if there was none.
+    /// Lifts an override; `false` if there was none. The key may also be as [`Gate::orders`] shows
+    /// it.
     ///
     /// # Errors
     /// [`OrderError`]; nothing has changed.
     pub async fn lift_override(&self, rule: &str, key: &[&str]) -> Result<bool, OrderError> {
-        let (rule, key) = self.named_key(rule, key)?;
-        let (settings, until) = (Alternative::default(), None);
-        let order = Order::Override {
+        let order = |(rule, key)| Order::Override {
             rule,
             key,
-            settings,
-            until,
+            settings: Alternative::default(),
+            until: None,
         };
-        self.lift(&order).await
+        self.lift_named(rule, key, order).await
     }
 
     /// Puts a rule into another mode, or with `None` back into its own; `false` if it was.
@@ -255,6 +254,34 @@ impl Gate {
         let when = When::from(self.0.clock.reading());
         self.0.store.note(edit, when).await?;
         Ok(self.refresh_orders().await?)
+    }
+
+    /// Lifts the order about this key; or about the key that [`Gate::orders`] shows like this: then
+    /// whoever lost the key, or the rule, can lift it too.
+    async fn lift_named(
+        &self,
+        rule: &str,
+        key: &[&str],
+        order: impl Fn((String, Vec<u8>)) -> Order,
+    ) -> Result<bool, OrderError> {
+        let named = self.named_key(rule, key).map(&order);
+        if let Ok(order) = &named
+            && self.lift(order).await?
+        {
+            return Ok(true);
+        }
+        let kind = std::mem::discriminant(&order((String::new(), Vec::new())));
+        let is_shown_so = |shown: &OrderInForce| {
+            let shown_key = shown.key.iter().flatten().map(String::as_str);
+            std::mem::discriminant(&shown.order) == kind
+                && shown.order.rule() == rule
+                && shown_key.eq(key.iter().copied())
+        };
+        match (self.orders().into_iter().find(is_shown_so), named) {
+            (Some(shown), _) => self.lift(&shown.order).await,
+            (None, Ok(_)) => Ok(false),
+            (None, Err(error)) => Err(error),
+        }
     }
 
     async fn lift(&self, order: &Order) -> Result<bool, OrderError> {

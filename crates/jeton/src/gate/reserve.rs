@@ -22,7 +22,7 @@ use super::{Gate, Live, verdicts};
 use crate::answered::{Answered, Disposition, Settlement};
 use crate::meters::Event;
 use crate::named::NamedKeys;
-use crate::opaque::{Handle, HandleId, Reserved};
+use crate::opaque::{Handle, HandleId, Reserved, record_key};
 use crate::verb::{NamedCharge, Verb};
 
 /// Whose states tickets are. No rule has this number but by a collision of SHA-256 cut to 64 bits,
@@ -103,16 +103,21 @@ impl Gate {
             at: self.0.clock.now(),
             seeds: owned.iter().map(|owned| owned.seed).collect(),
         };
-        let held = |owned: &Owned| Act::Hold { cost: owned.cost };
-        let cost = Cost::ONE;
-        let opened = Act::Hold { cost };
-        let submitted =
-            self.submit_with_ticket(owned.iter().map(|o| o.op(held(o))), &id, ttl, opened);
+        let charges = reserved(live, &owned);
+        let record = record_key(&id, &charges);
+        let held = owned
+            .iter()
+            .map(|owned| owned.op(Act::Hold { cost: owned.cost }));
+        let opened = Act::Hold { cost: Cost::ONE };
+        let submitted = self.submit_with_ticket(held, &record, ttl, opened);
         let reserved = move |answers: &Answers| {
+            if lacks_room_for_record(answers, owned.len()) {
+                return asked.refused_by_store();
+            }
             let mut answered = asked.answered(answers);
             if answered.allowed() {
-                let handle = handle(id, ttl, &owned, &answered);
-                answered.keep().handle = Some(handle);
+                let charges = charged(charges, &answered);
+                answered.keep().handle = Some(Handle { id, ttl, charges });
             }
             answered
         };
@@ -197,7 +202,7 @@ impl Gate {
         of: impl Fn(Kind) -> bool,
     ) -> SmallVec<[(Owned, Receipt); 2]> {
         let wanted = handle.charges.iter().filter(|reserved| of(reserved.kind));
-        let owned = |reserved: &Reserved| Some((self.owner(live, reserved)?, reserved.receipt));
+        let owned = |reserved: &Reserved| Some((self.owner(live, reserved)?, reserved.receipt?));
         wanted.filter_map(owned).collect()
     }
 
@@ -223,13 +228,14 @@ impl Gate {
             .iter()
             .zip(acts)
             .map(|((owned, _), act)| owned.op(*act));
-        let submitted = self.submit_with_ticket(ops, &handle.id, ttl, of_ticket);
-        let charges = held.len();
+        let record = record_key(&handle.id, &handle.charges);
+        let submitted = self.submit_with_ticket(ops, &record, ttl, of_ticket);
+        let acts: SmallVec<[Act; 2]> = SmallVec::from_slice(acts);
         let settled = move |answers: &Answers| {
-            let settlement = settlement(answers, charges);
+            let settlement = settlement(answers, acts.len());
             let mut answered = asked.answered(answers);
             if is_settled && settlement == Settlement::Done {
-                note(&answered, answers);
+                note(&answered, &acts, answers);
             }
             if let Disposition::Decided(_) = answered.disposition {
                 answered.keep().settlement = Some(settlement);
@@ -266,7 +272,7 @@ impl Gate {
     fn submit_with_ticket<'a>(
         &self,
         ops: impl Iterator<Item = Op<'a>>,
-        id: &HandleId,
+        record: &[u8; 32],
         ttl: Span,
         act: Act,
     ) -> Option<Reply> {
@@ -275,7 +281,7 @@ impl Gate {
         for op in ops {
             all.push(op);
         }
-        all.push(Op::new(TICKETS, id, &ticket, act));
+        all.push(Op::new(TICKETS, record, &ticket, act));
         let plan = Plan::new(&all).ok()?;
         let when = When::from(self.0.clock.reading());
         let mut answers = Answers::new();
@@ -297,23 +303,37 @@ enum Told {
     Over,
 }
 
-fn handle(id: HandleId, ttl: Span, owned: &[Owned], answered: &Answered) -> Handle {
-    let charged = owned.iter().zip(answered.decisions());
-    let reserved = charged.filter_map(|(owned, decided)| {
+/// What is asked for, before anybody has answered.
+fn reserved(live: &Live, owned: &[Owned]) -> SmallVec<[Reserved; 2]> {
+    let reserved = |owned: &Owned| Reserved {
+        counter: owned.seed.id,
+        kind: owned.seed.quota.kind(),
+        plan: owned.seed.plan_name(live).map(Into::into),
+        key: owned.key.clone(),
+        cost: owned.cost.get(),
+        receipt: None,
+    };
+    owned.iter().map(reserved).collect()
+}
+
+/// The same with what has been charged.
+fn charged(mut charges: SmallVec<[Reserved; 2]>, answered: &Answered) -> SmallVec<[Reserved; 2]> {
+    for (reserved, decided) in charges.iter_mut().zip(answered.decisions()) {
+        let is_charged = decided.decision.fit.passes();
+        // Of units in flight nobody holds none.
+        let is_nothing = reserved.kind == Kind::Concurrency && reserved.cost == 0;
         let receipt = decided.decision.receipt;
-        (receipt.cost > 0).then(|| Reserved {
-            counter: owned.seed.id,
-            kind: owned.seed.quota.kind(),
-            plan: decided.plan.map(Into::into),
-            key: owned.key.clone(),
-            receipt,
-        })
-    });
-    Handle {
-        id,
-        ttl,
-        charges: reserved.collect(),
+        reserved.receipt = (is_charged && !is_nothing).then_some(receipt);
     }
+    charges
+}
+
+/// Whether all charges would fit, and only the record found no place.
+fn lacks_room_for_record(answers: &Answers, charges: usize) -> bool {
+    let (verdict, decisions) = answers.plan(0);
+    let is_denied = verdict.is_ok_and(|verdict| !verdict.allowed);
+    let record = decisions.get(charges);
+    is_denied && record.is_some_and(|record| record.approximate && !record.fit.passes())
 }
 
 /// What the ticket says, whose op stands behind those of the charges.
@@ -326,10 +346,24 @@ fn settlement(answers: &Answers, charges: usize) -> Settlement {
     }
 }
 
-fn note(answered: &Answered, answers: &Answers) {
+/// Counts what was settled, and what of it found no room even as debt.
+fn note(answered: &Answered, acts: &[Act], answers: &Answers) {
     let (_, decisions) = answers.plan(0);
     let tally = &answered.live.tally;
-    tally.happened_often(Event::Settled, decisions.len().saturating_sub(1) as u64);
+    tally.happened_often(Event::Settled, acts.len() as u64);
+    let clipped = acts
+        .iter()
+        .zip(decisions)
+        .map(|(act, decision)| match (act, decision.fit) {
+            (
+                Act::Settle {
+                    receipt, actual, ..
+                },
+                Fit::Settled { actual: charged },
+            ) if actual.get() > receipt.cost => u64::from(actual.get().saturating_sub(charged)),
+            _ => 0,
+        });
+    tally.happened_often(Event::UnitsClipped, clipped.sum());
 }
 
 fn without_plan(live: &Arc<Live>, at: Micros) -> Answered {

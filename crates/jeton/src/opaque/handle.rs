@@ -1,9 +1,13 @@
 //! A reservation: which charges it holds, and the id of its record in the store.
+//!
+//! The record stands under a digest of the id and of what the handle says it has charged, so that
+//! a handle with other words has no record.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jeton_core::{Kind, MAX_OPS, Receipt, RuleId, Span};
+use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use super::{OpaqueError, Reader, VERSION, put_receipt, read_text, write_text};
@@ -32,7 +36,20 @@ pub(crate) struct Reserved {
     /// The plan it was charged under.
     pub(crate) plan: Option<Box<str>>,
     pub(crate) key: Box<[u8]>,
-    pub(crate) receipt: Receipt,
+    /// What was asked for.
+    pub(crate) cost: u32,
+    /// The charge; none if the rule has no vote and would have denied.
+    pub(crate) receipt: Option<Receipt>,
+}
+
+/// The key of the record of a reservation: SHA-256 over its id and over counter, kind, plan, key
+/// and cost of each charge.
+pub(crate) fn record_key(id: &HandleId, charges: &[Reserved]) -> [u8; 32] {
+    let mut words = id.to_vec();
+    for reserved in charges {
+        reserved.put_words(&mut words);
+    }
+    Sha256::digest(&words).into()
 }
 
 impl Handle {
@@ -49,12 +66,11 @@ impl fmt::Display for Handle {
         bytes.extend_from_slice(&self.ttl.as_micros().to_be_bytes());
         bytes.push(u8::try_from(self.charges.len()).unwrap_or(u8::MAX));
         for reserved in &self.charges {
-            bytes.extend_from_slice(&reserved.counter.get().to_be_bytes());
-            bytes.push(reserved.kind as u8);
-            let plan = reserved.plan.as_deref().unwrap_or_default();
-            put_short(plan.as_bytes(), &mut bytes);
-            put_short(&reserved.key, &mut bytes);
-            put_receipt(&reserved.receipt, &mut bytes);
+            reserved.put_words(&mut bytes);
+            bytes.push(u8::from(reserved.receipt.is_some()));
+            if let Some(receipt) = &reserved.receipt {
+                put_receipt(receipt, &mut bytes);
+            }
         }
         write_text(&bytes, f)
     }
@@ -80,15 +96,36 @@ impl FromStr for Handle {
 }
 
 impl Reserved {
+    /// All but the receipt.
+    fn put_words(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.counter.get().to_be_bytes());
+        out.push(self.kind as u8);
+        let plan = self.plan.as_deref().unwrap_or_default();
+        put_short(plan.as_bytes(), out);
+        put_short(&self.key, out);
+        out.extend_from_slice(&self.cost.to_be_bytes());
+    }
+
     fn read(reader: &mut Reader<'_>) -> Result<Self, OpaqueError> {
         let (counter, kind) = (RuleId::new(reader.u64()?), reader.kind()?);
         let plan = std::str::from_utf8(short(reader)?).map_err(|_| OpaqueError)?;
+        let (key, cost) = (short(reader)?.into(), reader.u32()?);
+        let receipt = match reader.u8()? {
+            0 => None,
+            1 => Some(reader.receipt()?),
+            _ => return Err(OpaqueError),
+        };
+        // A receipt is for what was asked for, no less and no more.
+        if receipt.is_some_and(|receipt| receipt.cost != cost) {
+            return Err(OpaqueError);
+        }
         Ok(Self {
             counter,
             kind,
             plan: (!plan.is_empty()).then(|| plan.into()),
-            key: short(reader)?.into(),
-            receipt: reader.receipt()?,
+            key,
+            cost,
+            receipt,
         })
     }
 }
@@ -117,18 +154,36 @@ mod tests {
             kind: Kind::Bucket,
             plan: plan.map(Into::into),
             key: key.into(),
-            receipt: Receipt {
+            cost: 5,
+            receipt: plan.is_none().then_some(Receipt {
                 cost: 5,
                 part: 1,
                 at: Micros::new(2),
                 mark: Micros::new(3),
-            },
+            }),
         };
         Handle {
             id: [7; 16],
             ttl: Span::SECOND,
             charges: smallvec![reserved(None, b""), reserved(Some("pro"), &[0xff; 1024])],
         }
+    }
+
+    #[test]
+    fn other_words_have_another_record() {
+        let handle = handle();
+        let key = |handle: &Handle| record_key(&handle.id, &handle.charges);
+        let own = key(&handle);
+        let mut others = vec![handle.clone(); 5];
+        others[0].id[0] ^= 1;
+        others[1].charges[0].key = Box::from(&b"victim"[..]);
+        others[2].charges[0].cost += 1;
+        others[3].charges[1].plan = None;
+        others[4].charges.pop();
+        for other in &others {
+            assert_ne!(key(other), own);
+        }
+        assert_eq!(key(&handle), own);
     }
 
     #[test]

@@ -255,3 +255,21 @@ fn what_is_meant_as_an_address_has_to_be_one() {
     );
     assert_eq!(gate.orders().len(), 1);
 }
+
+#[test]
+fn what_is_listed_can_be_lifted_as_it_is_listed() {
+    let gate = gate(RULES);
+    block_on(gate.block("key", &["Bearer s3cret"], None)).unwrap();
+    let raise = settings([("limit", "5")]);
+    block_on(gate.set_override("api", &[ALICE], raise, None)).unwrap();
+    let listed = |at: usize| gate.orders()[at].key.clone().unwrap().remove(0);
+    let fingerprint = listed(0);
+    assert!(block_on(gate.unblock("key", &[&fingerprint])).unwrap());
+    // Its rule is gone, and with it the word for its keys.
+    gate.swap(policy(&RULES.replace("\"api\"", "\"web\"")));
+    let shown = listed(0);
+    assert!(block_on(gate.lift_override("api", &[&shown])).unwrap());
+    assert!(gate.orders().is_empty());
+    let unknown = block_on(gate.unblock("api", &[ALICE])).unwrap_err();
+    assert!(matches!(unknown, OrderError::UnknownRule { .. }));
+}

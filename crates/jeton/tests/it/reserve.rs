@@ -71,6 +71,89 @@ fn settling_twice_is_answered_the_same_and_changes_nothing() {
 }
 
 #[test]
+fn an_estimate_of_nothing_is_charged_what_it_came_to() {
+    for algorithm in [
+        "algorithm = \"token-bucket\"\nrate = \"10/d\"\nburst = 20",
+        "algorithm = \"fixed-window\"\nlimit = 20\nwindow = \"1d\"",
+        "algorithm = \"sliding-log\"\nlimit = 20\nwindow = \"1d\"",
+        "algorithm = \"sliding-counter\"\nlimit = 20\nwindow = \"1d\"",
+    ] {
+        let gate = gate(&format!(
+            "[[rule]]\nname = \"tokens\"\nkey = \"header:x-user\"\n{algorithm}\n"
+        ));
+        let handle = reserve(&gate, 0).handle().unwrap().clone();
+        assert_eq!(left(&gate, "tokens"), 20);
+        assert_eq!(commit(&gate, &handle, 7), Settlement::Done);
+        assert_eq!(left(&gate, "tokens"), 13, "{algorithm}");
+        assert_eq!(
+            commit(&gate, &handle, 7),
+            Settlement::Repeated { actual: 7 }
+        );
+        assert_eq!(left(&gate, "tokens"), 13, "{algorithm}");
+    }
+}
+
+#[test]
+fn a_handle_with_other_words_has_no_record() {
+    let gate = gate(TOKENS);
+    let handle = reserve(&gate, 15).handle().unwrap().clone();
+    let text = handle.to_string();
+    let mut known = 0;
+    for at in 0..text.len() {
+        let other = if text.as_bytes()[at] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        let mut forged = text.clone();
+        forged.replace_range(at..=at, other);
+        let Ok(forged) = forged.parse::<Handle>() else {
+            continue;
+        };
+        if gate.extend(&forged, None).now().unwrap().settlement() == Some(Settlement::Done) {
+            known += 1;
+            assert_eq!(commit(&gate, &forged, 15), Settlement::Done);
+            break;
+        }
+    }
+    // What is not bound is where the charge stands: worth no more than what was charged.
+    assert!(known <= 1);
+    assert!(left(&gate, "tokens") <= 20);
+}
+
+#[test]
+fn units_that_find_no_room_even_as_debt_are_counted() {
+    let gate = gate(&TOKENS.replace("10/s", "10/d"));
+    let handle = reserve(&gate, 1).handle().unwrap().clone();
+    assert_eq!(commit(&gate, &handle, 1_000), Settlement::Done);
+    assert_eq!(gate.tally().event(jeton::Event::UnitsClipped), 960);
+}
+
+#[test]
+fn a_store_without_room_for_the_record_is_no_limit() {
+    let settings = Settings {
+        max_keys: 2,
+        ..Settings::default()
+    };
+    let table = Arc::new(Table::new(&settings).unwrap());
+    let gate = Gate::new(policy(TOKENS), table, Clock::fixed(Micros::new(S)));
+    let mut refused = None;
+    for _ in 0..4 {
+        let reserved = reserve(&gate, 1);
+        if !reserved.allowed() {
+            refused = Some(reserved);
+            break;
+        }
+    }
+    let refused = refused.expect("two places, and a record for each");
+    assert!(matches!(
+        refused.disposition(),
+        jeton::Disposition::Degraded { denied: true, .. }
+    ));
+    assert_eq!(refused.retry_after(), None);
+}
+
+#[test]
 fn a_handle_survives_as_text_and_another_node_settles_it() {
     let table = Arc::new(Table::new(&Settings::default()).unwrap());
     let clock = Clock::fixed(Micros::new(1_800_000_000 * S));

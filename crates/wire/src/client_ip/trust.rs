@@ -48,6 +48,8 @@ impl Default for Trust {
 /// let lan: Prefixes = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
 /// assert!(lan.contains("::ffff:10.1.2.3".parse().unwrap()));
 /// assert!(!lan.contains("11.0.0.1".parse().unwrap()));
+/// let office: Prefixes = ["10.1.0.0/16".parse().unwrap()].into_iter().collect();
+/// assert!(lan.holds(&office) && !office.holds(&lan));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prefixes {
@@ -67,6 +69,14 @@ impl Prefixes {
             .checked_sub(1)
             .and_then(|index| self.networks.get(index));
         nearest.is_some_and(|network| network.contains(&address))
+    }
+
+    /// Whether every address of `others` is held here too.
+    #[must_use]
+    pub fn holds(&self, others: &Self) -> bool {
+        // Both are aggregated: a network that is held is held by one of ours.
+        let held = |other: &IpNet| self.networks.iter().any(|own| own.contains(other));
+        others.networks.iter().all(held)
     }
 
     /// Whether there is no network in it.

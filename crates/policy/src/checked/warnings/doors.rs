@@ -59,7 +59,17 @@ fn gateways(cx: &mut Context<'_>, root: &Section<'_>, settings: &Settings) {
         .fix("the addresses of your own gateways");
         cx.findings.warning(mark, fault);
     }
-    if settings.client_ip.finder.source == Source::None {
+    let finder = &settings.client_ip.finder;
+    if let (false, Trust::Prefixes(trusted)) = (finder.source == Source::None, &finder.trust)
+        && !trusted.holds(&api.gateways)
+    {
+        let what = "some of the `gateways` are not believed when they name the client";
+        let fault = Fault::new(code::GATEWAY_ADDRESS, what)
+            .label("all their requests seem to come from the gateway")
+            .fix("the same addresses in `trusted` of [client_ip]");
+        cx.findings.warning(mark, fault);
+    }
+    if finder.source == Source::None {
         let what = "`gateways` are believed, and nothing says where they name the client";
         let fault = Fault::new(code::GATEWAY_ADDRESS, what)
             .label("all requests seem to come from the gateway")
