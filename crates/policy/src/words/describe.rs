@@ -136,6 +136,13 @@ pub(crate) fn at_most(rule: &Rule, allowance: &Allowance) -> String {
     Promise::of(allowance, debt(rule)).at_most
 }
 
+impl Allowance {
+    /// In running text: `50/s, bursts to 200`, `5 in any 1 min`, `unlimited`.
+    pub fn in_words(&self) -> String {
+        allows(self, "")
+    }
+}
+
 fn meaning(rule: &Rule) -> String {
     allows(&rule.allowance, &format!(" {}", whose(&rule.key)))
 }

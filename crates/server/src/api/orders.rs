@@ -115,24 +115,24 @@ async fn set_mode(api: &Api, rule: &str, mode: Option<Mode>) -> Result<bool, Res
     set.map_err(|error| not_taken(api, rule, &error))
 }
 
-/// Rule and key of a path. A key of several parts is the text of a JSON array of texts.
+/// Rule and key of a path. A JSON array of texts is a text for each part, of which the gate asks
+/// whether they are as many as the rule has; any other text is a key of one part.
 fn target(api: &Api, of: OfKey) -> Result<(String, Vec<String>), InputError> {
     let Path((rule, key)) = of.map_err(|error| unreadable(&error))?;
     let policy = api.0.gate.policy();
+    if let Ok(parts) = serde_json::from_str(&key) {
+        return Ok((rule, parts));
+    }
     let parts = policy
         .rule(&rule)
         .map_or(1, |(_, rule)| rule.rule().key.len());
     if parts <= 1 {
         return Ok((rule, vec![key]));
     }
-    let parts = serde_json::from_str(&key).map_err(|_| {
-        let what = format!(
-            "rule {rule} counts by {parts} parts; write a JSON array of {parts} texts, \
-             percent-encoded"
-        );
-        InputError::new("key", what)
-    })?;
-    Ok((rule, parts))
+    let what = format!(
+        "rule {rule} counts by {parts} parts; write a JSON array of {parts} texts, percent-encoded"
+    );
+    Err(InputError::new("key", what))
 }
 
 fn parts(key: &[String]) -> Vec<&str> {

@@ -222,7 +222,7 @@ pub(crate) struct Counter<'a> {
 }
 
 /// Give a key another allowance. The counter stays: units owed are kept. What is left out stays as
-/// the rule has it.
+/// the rule has it, but the burst of a new rate, which is what one of its periods gives.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, bound(deserialize = "'de: 'a"))]
 #[schemars(transform = some_setting)]

@@ -11,7 +11,7 @@ use super::step::Outcome;
 macro_rules! shape {
     (
         $line:ident, $decision:ident, $retry_after:ident, $reset_after:ident, $unit:expr,
-        [$($at_us:ident)?], [$($handle:ident, $expires_after:ident)?]
+        [$($at_us:ident)?], [$($key:ident, $handle:ident, $expires_after:ident)?]
     ) => {
         /// What became of it.
         #[derive(Debug, Serialize, JsonSchema)]
@@ -45,6 +45,11 @@ macro_rules! shape {
             #[schemars(with = "Vec<String>")]
             pub rules: Option<&'a [String]>,
             $(
+                /// The key that an order concerns, a text for each part; a fingerprint where the
+                /// rule's keys are secret.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schemars(with = "Vec<String>")]
+                pub $key: Option<&'a [String]>,
                 /// What settles the reservation.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 #[schemars(with = "String")]
@@ -105,6 +110,7 @@ macro_rules! shape {
                     repeated: outcome.is_repeated(),
                     rules: outcome.rules(),
                     $(
+                        $key: outcome.key(),
                         $handle: outcome.handle().map(ToString::to_string),
                         $expires_after: outcome.lasting().map(unit),
                     )?
@@ -150,7 +156,7 @@ shape!(
     reset_after_ms,
     Span::as_millis_ceil,
     [],
-    [handle, expires_after_ms]
+    [key, handle, expires_after_ms]
 );
 
 /// Why no counter decided.

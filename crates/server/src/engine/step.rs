@@ -4,7 +4,7 @@ mod charges;
 mod orders;
 mod outcome;
 
-use jeton::{Answered, DEFAULT_TTL, Deciding, Disposition, Gate, Handle, Settlement, Verb};
+use jeton::{Answered, DEFAULT_TTL, Deciding, Disposition, Gate, Handle, Settlement, Span, Verb};
 
 use super::event::{Ask, Event, Subject};
 use super::input::InputError;
@@ -51,15 +51,18 @@ pub async fn step(
             Ok(Outcome::Reserved { answered, ttl })
         }
         Ask::Commit { handle, actual } => {
-            let settle = |handle: &Handle| gate.commit(handle, *actual);
+            let settle = |handle: &Handle| (gate.commit(handle, *actual), None);
             settled(reservations(handle.as_str())?, settle).await
         }
         Ask::Cancel { handle } => {
-            let settle = |handle: &Handle| gate.cancel(handle);
+            let settle = |handle: &Handle| (gate.cancel(handle), None);
             settled(reservations(handle.as_str())?, settle).await
         }
         Ask::Extend { handle, ttl } => {
-            let settle = |handle: &Handle| gate.extend(handle, *ttl);
+            let settle = |handle: &Handle| {
+                let lasting = ttl.unwrap_or(handle.ttl());
+                (gate.extend(handle, *ttl), Some(lasting))
+            };
             settled(reservations(handle.as_str())?, settle).await
         }
         Ask::Block { of, lasting } => orders::block(gate, of, *lasting).await,
@@ -122,23 +125,25 @@ fn stored(answered: &Answered) -> Result<(), Failed> {
 
 async fn settled(
     handle: Option<Handle>,
-    settle: impl FnOnce(&Handle) -> Deciding,
+    settle: impl FnOnce(&Handle) -> (Deciding, Option<Span>),
 ) -> Result<Outcome, Failed> {
     let Some(handle) = handle else {
         return Ok(Outcome::Unknown);
     };
     // What it borrows must not be kept while it waits.
-    let deciding = settle(&handle);
+    let (deciding, ttl) = settle(&handle);
     let answered = deciding.wait().await;
     stored(&answered)?;
     Ok(match answered.settlement() {
         Some(Settlement::Done) => Outcome::Settled {
             answered,
             repeated: false,
+            ttl,
         },
         Some(Settlement::Repeated { .. }) => Outcome::Settled {
             answered,
             repeated: true,
+            ttl: None,
         },
         _ => Outcome::Unknown,
     })

@@ -51,6 +51,11 @@ pub(in crate::api) struct OverrideInForce {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     lease: Option<String>,
+    /// What that comes to with the rule's own settings, in words; left out if the policy in force
+    /// cannot follow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    allows: Option<String>,
 }
 
 /// Units, or a word.
@@ -141,7 +146,7 @@ impl Overrides {
                     expires_after_ms: expires_after_ms(gate, until),
                     idle: in_force.idle,
                 };
-                Some(OverrideInForce::new(of, &settings))
+                Some(OverrideInForce::new(gate, of, &settings))
             }
             _ => None,
         };
@@ -171,10 +176,14 @@ impl OverrideInForce {
             expires_after_ms: expires_after_ms(gate, *until),
             idle: None,
         };
-        Some(Self::new(of, settings))
+        Some(Self::new(gate, of, settings))
     }
 
-    fn new(of: OfKey, settings: &Alternative) -> Self {
+    fn new(gate: &Gate, of: OfKey, settings: &Alternative) -> Self {
+        let policy = gate.policy();
+        let allowance = policy
+            .rule(&of.rule)
+            .and_then(|(index, _)| policy.alternative(index, settings).ok());
         let text = |name| settings.get(name).map(str::to_owned);
         let limit = settings.get("limit").map(|limit| match limit.parse() {
             Ok(units) => Limit::Units(units),
@@ -187,6 +196,7 @@ impl OverrideInForce {
             rate: text("rate"),
             burst: settings.get("burst").and_then(|units| units.parse().ok()),
             lease: text("lease"),
+            allows: allowance.map(|allowance| allowance.in_words()),
         }
     }
 }

@@ -23,20 +23,28 @@ pub(super) async fn block(
         let blocked = gate.block(rule, &key, lasting).await;
         blocked.map_err(|error| refused(gate, rule, &error))?;
     }
-    Ok(Outcome::Ordered { rules, lasting })
+    let key = shown(gate, &rules, &key);
+    Ok(Outcome::Ordered {
+        rules,
+        key,
+        lasting,
+    })
 }
 
 pub(super) async fn unblock(gate: &Gate, of: &Counters<'_>) -> Result<Outcome, Failed> {
     let (meant, key) = (meant(&gate.policy(), of)?, of.parts());
     let mut rules = Vec::new();
-    for rule in meant {
-        let lifted = gate.unblock(&rule, &key).await;
-        if lifted.map_err(|error| refused(gate, &rule, &error))? {
-            rules.push(rule);
+    for rule in &meant {
+        let lifted = gate.unblock(rule, &key).await;
+        if lifted.map_err(|error| refused(gate, rule, &error))? {
+            rules.push(rule.clone());
         }
     }
-    let lasting = None;
-    Ok(Outcome::Ordered { rules, lasting })
+    Ok(Outcome::Ordered {
+        rules,
+        key: shown(gate, &meant, &key),
+        lasting: None,
+    })
 }
 
 pub(super) async fn reset(gate: &Gate, of: &Counters<'_>) -> Result<Outcome, Failed> {
@@ -74,6 +82,19 @@ fn meant(policy: &Policy, of: &Counters<'_>) -> Result<Vec<String>, InputError> 
         return Err(InputError::new("key", what));
     }
     Ok(rules)
+}
+
+/// A key as it may be shown: as a fingerprint, if the keys of any of the rules are secret.
+fn shown(gate: &Gate, rules: &[String], key: &[&str]) -> Vec<String> {
+    let policy = gate.policy();
+    let compiled = rules.iter().filter_map(|rule| Some(policy.rule(rule)?.1));
+    let secret_first = compiled.min_by_key(|rule| !rule.rule().secret_key);
+    let shown = secret_first.and_then(|rule| {
+        let mut bytes = Vec::new();
+        rule.named_key(key, &mut bytes).ok()?;
+        Some(rule.shown_key(&bytes, gate.fingerprints()))
+    });
+    shown.unwrap_or_default()
 }
 
 /// Why an order about a rule was not taken, by the member that it complains of.

@@ -27,6 +27,8 @@ pub enum Outcome {
         answered: Answered,
         /// Whether it had been settled before, so that nothing was done again.
         repeated: bool,
+        /// How long its handle is good for from now on; none if it is over.
+        ttl: Option<Span>,
     },
     /// There is no such reservation: never made, expired, or forgotten by its store.
     Unknown,
@@ -36,6 +38,8 @@ pub enum Outcome {
     Ordered {
         /// The rules that it concerns. Of an order that was lifted: those that had one.
         rules: Vec<String>,
+        /// Whose, a text for each part; a fingerprint where keys are secret.
+        key: Vec<String>,
         /// For how long; none if until it is lifted.
         lasting: Option<Span>,
     },
@@ -87,10 +91,19 @@ impl Outcome {
         }
     }
 
+    /// The key that an order concerns, as it may be shown.
+    pub(in crate::engine) fn key(&self) -> Option<&[String]> {
+        match self {
+            Self::Ordered { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     /// How long a handle is good for, or an order holds.
     pub(in crate::engine) fn lasting(&self) -> Option<Span> {
         match self {
             Self::Reserved { ttl, .. } => self.handle().map(|_| *ttl),
+            Self::Settled { ttl, .. } => *ttl,
             Self::Ordered { lasting, .. } => *lasting,
             _ => None,
         }

@@ -321,6 +321,7 @@ fn the_rules_are_told_in_numbers_and_in_words() {
             "name": "api", "mode": "enforce", "key": ["client-ip"], "algorithm": "token-bucket",
             "rate_units": 3, "rate_per_us": 1_000_000, "burst": 5,
             "meaning": "3/s per address, bursts to 5", "scope": "", "missing": "",
+            "settling": "", "plan": "",
             "worst_case": {
                 "at_most": "at most 8 in any 1 s", "interval": "one per about 333.33 ms",
                 "any_second": 8, "any_minute": 185

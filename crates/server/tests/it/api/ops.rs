@@ -245,10 +245,16 @@ fn a_reservation_is_settled_once() {
     assert_eq!((reserved.allowed(), reserved.remaining()), (true, 4));
     assert_eq!(reserved.body["expires_after_ms"], 300_000);
     let handle = &reserved.body["handle"];
+    for (ttl, expires) in [("1h", 3_600_000), ("5m", 300_000)] {
+        let longer = desk.post("/v1/extend", &json!({ "handle": handle, "ttl": ttl }));
+        assert_eq!(longer.body["expires_after_ms"], expires);
+    }
+    let as_made = desk.post("/v1/extend", &json!({ "handle": handle }));
+    assert_eq!(as_made.body["expires_after_ms"], 300_000);
     let commit = json!({ "handle": handle, "actual": 2 });
     let done = desk.post("/v1/commit", &commit);
     assert_eq!((done.allowed(), done.remaining()), (true, 8));
-    assert!(done.body.get("repeated").is_none());
+    assert!(done.body.get("repeated").is_none() && done.body.get("expires_after_ms").is_none());
     for (verb, body) in [
         ("commit", commit),
         ("commit", json!({ "handle": handle, "actual": 6 })),
@@ -451,6 +457,7 @@ fn a_block_holds_as_long_as_it_says() {
         (blocked.allowed(), &blocked.body["rules"]),
         (true, &json!(["a"]))
     );
+    assert_eq!(blocked.body["key"], json!(["k"]));
     assert_eq!(blocked.body["expires_after_ms"], 10_000);
     let denied = desk.at(4 * S).take("k", 1);
     assert_eq!(

@@ -46,7 +46,8 @@ fn an_override_is_set_seen_and_lifted() {
     assert_eq!(desk.get(ALICE).status, 404);
     let settings = json!({ "rate": "50/s", "burst": 200, "for": "1h" });
     let set = json!({
-        "rule": "a", "key": ["alice"], "rate": "50/s", "burst": 200, "expires_after_ms": 3_600_000
+        "rule": "a", "key": ["alice"], "rate": "50/s", "burst": 200, "expires_after_ms": 3_600_000,
+        "allows": "50/s, bursts to 200"
     });
     assert_eq!(put(&desk, ALICE, &settings), set);
     assert_eq!(desk.get(ALICE).body, set);
@@ -83,7 +84,10 @@ fn an_override_ends_by_itself_and_a_new_one_replaces_it() {
     let seen = put(&desk, ALICE, &json!({ "burst": 3 }));
     assert_eq!(
         seen,
-        json!({ "rule": "a", "key": ["alice"], "burst": 3, "expires_after_ms": null })
+        json!({
+            "rule": "a", "key": ["alice"], "burst": 3, "expires_after_ms": null,
+            "allows": "1/min, bursts to 3"
+        })
     );
     assert_eq!(desk.take("alice", 0).body["decisions"][0]["limit"], 3);
 }
@@ -111,6 +115,24 @@ fn a_key_of_several_parts_is_an_array_and_any_text_is_a_key() {
             "{key}"
         );
     }
+    for key in ["%5B%5D", "%5B%22k1%22%2C%22k2%22%5D"] {
+        let refused = desk.call(
+            Method::PUT,
+            &format!("/v1/overrides/a/{key}"),
+            &json!({ "burst": 2 }),
+        );
+        let told = (refused.status, &refused.body["field"]);
+        assert_eq!(told, (400, &json!("key")), "{key}: {}", refused.text);
+        assert!(
+            refused.text.contains("rule a counts by client-ip"),
+            "{}",
+            refused.text
+        );
+    }
+    // So every text is a key, one that looks like an array too.
+    let path = "/v1/overrides/a/%5B%22%5B%5C%22k1%5C%22%5D%22%5D";
+    let seen = put(&desk, path, &json!({ "burst": 2 }));
+    assert_eq!(seen["key"], json!(["[\"k1\"]"]));
     let refused = desk.get("/v1/overrides/a/%FF");
     assert_eq!(refused.status, 400, "{}", refused.text);
 }
@@ -121,11 +143,22 @@ fn secret_keys_are_shown_as_fingerprints() {
     let path = "/v1/overrides/secret/Bearer%20hunter2";
     let seen = put(&desk, path, &json!({ "limit": 7 }));
     let listed = desk.get("/v1/overrides");
-    desk.post(
-        "/v1/block",
-        &json!({ "rule": "secret", "key": "Bearer hunter2" }),
-    );
-    for text in [seen.to_string(), listed.text, desk.get("/v1/blocks").text] {
+    let key = json!({ "rule": "secret", "key": "Bearer hunter2" });
+    let blocked = desk.post("/v1/block", &key);
+    let blocks = desk.get("/v1/blocks");
+    assert_eq!(blocked.body["key"], seen["key"]);
+    let unblocked = desk.post("/v1/unblock", &key);
+    // One secret rule among several makes a secret of it.
+    let everywhere = desk.post("/v1/block", &json!({ "key": "Bearer hunter2" }));
+    assert_eq!(everywhere.body["rules"], json!(["a", "secret"]));
+    for text in [
+        seen.to_string(),
+        listed.text,
+        blocks.text,
+        blocked.text,
+        unblocked.text,
+        everywhere.text,
+    ] {
         assert!(!text.contains("hunter2"), "{text}");
     }
     assert_eq!(
