@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use jeton::Span;
 use jeton::policy::parse_duration;
 
 use super::help::Topic;
@@ -128,7 +129,11 @@ pub(super) struct Proxy {
 
 SIGTERM or Ctrl-C: no new connections, requests in flight are finished, exit 0.
 A second one: stop at once, exit 1.
-SIGHUP: logged and ignored; reloading comes with a later version.")]
+SIGHUP: reads the policy file, and the files it refers to, at once. A change is
+noticed without it within a second. It is checked first and put into force as a
+whole; no counter is refilled by it. A file with mistakes changes nothing: the
+log, /readyz, /v1/rules and the metric jeton_config_ok say so. So it is with
+changes of [proxy], [store] or [api] listen, which take a restart.")]
 pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -168,14 +173,15 @@ pub(super) struct Check {
 
 Nothing is charged, and no key is created. A file has no state, so its counters
 are fresh; with --api the running process is asked, by its own policy and
-counters, and no file is read. JETON_TOKEN is its token, if it asks for one.
+counters, and no file is read. JETON_API stands for --api where there is no
+--config; JETON_TOKEN is the token of the process, if it asks for one.
 Fields that choose a plan or name a cost are believed, as of a trusted peer.
 
 Exit status: 0 if the request is explained, whether it would pass or not.")]
 pub(super) struct Explain {
-    /// The policy file.
-    #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
-    pub(super) config: PathBuf,
+    /// The policy file; jeton.toml if there is no --api either.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
     /// Method and path, with the query if there is one: "POST /login".
     #[arg(long, value_name = "REQUEST")]
     pub(super) request: String,
@@ -192,7 +198,7 @@ pub(super) struct Explain {
     #[arg(long, value_name = "URL")]
     pub(super) api: Option<String>,
     /// A file with the token of that API, instead of `JETON_TOKEN`.
-    #[arg(long, value_name = "FILE", requires = "api")]
+    #[arg(long, value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
     /// One JSON document on standard output instead of text.
     #[arg(long)]
@@ -284,9 +290,13 @@ fn burst(text: &str) -> Result<u64, String> {
 }
 
 /// A duration as policies write it.
+fn span(text: &str) -> Result<Span, String> {
+    parse_duration(text).map_err(|fault| fault.to_string())
+}
+
+/// The same, for what waits here.
 fn duration(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|fault| fault.to_string())?;
-    Ok(span.into())
+    span(text).map(Duration::from)
 }
 
 #[cfg(test)]

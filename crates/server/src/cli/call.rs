@@ -21,6 +21,9 @@ use super::failure::Failure;
 /// The variables that a token may stand in, the first that is set first.
 const TOKENS: [&str; 2] = ["JETON_ADMIN_TOKEN", "JETON_TOKEN"];
 
+/// The variable that the address of the API may stand in.
+const API: &str = "JETON_API";
+
 /// How long a call may take in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -227,6 +230,11 @@ impl Place {
         let port = authority.port_u16().unwrap_or(80);
         Ok(Self::Tcp(format!("{}:{port}", authority.host())))
     }
+}
+
+/// The address of the API that the environment names.
+pub(super) fn api_of_environment() -> Option<String> {
+    std::env::var(API).ok().filter(|url| !url.is_empty())
 }
 
 /// The token of a file, or else of the environment. It never stands on a command line, where

@@ -1,6 +1,7 @@
 //! `jeton explain`: what a policy makes of a request, and why; charges nothing.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use http::Method;
 use jeton::{Clock, Gate};
 
 use super::args::Explain;
-use super::call::Server;
+use super::call::{Server, api_of_environment};
 use super::config;
 use super::failure::Failure;
 use super::paint::Paint;
@@ -25,8 +26,16 @@ pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
     // What is wrong with it is told before a file is read or a server asked.
     let question = Question::read(&written)
         .map_err(|error| Failure::Usage(format!("--{}: {}", error.field, error.what)))?;
-    let document = match &flags.api {
-        Some(url) => live(url, flags, &written)?,
+    let by_environment = || match flags.config {
+        None => api_of_environment(),
+        Some(_) => None,
+    };
+    let document = match flags.api.clone().or_else(by_environment) {
+        Some(url) => live(&url, flags, &written)?,
+        None if flags.token_file.is_some() => {
+            let what = "--token-file is for a running process; add --api";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         None => offline(flags, &question)?,
     };
     print(&document, flags.json)?;
@@ -46,7 +55,8 @@ fn live(url: &str, flags: &Explain, written: &Written) -> Result<Document, Failu
 
 /// The policy of the file, with counters that nobody has used.
 fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
-    let policy = config::load(&flags.config)?.policy;
+    let config = flags.config.as_deref();
+    let policy = config::load(config.unwrap_or(Path::new("jeton.toml")))?.policy;
     let table = table_for(&policy.settings().store, Seeding::Secret).map_err(Failure::new)?;
     let gate = Gate::new(policy, Arc::new(table), Clock::system());
     let explained = runtime()?.block_on(gate.explain(&question.facts()));

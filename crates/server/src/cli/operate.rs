@@ -2,15 +2,18 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use http::{Method, StatusCode};
+use jeton::policy::print_duration;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::args::operate::{Block, Override, Reset, Settings, Target, Unblock};
-use super::call::Server;
+use super::call::{Server, api_of_environment};
 use super::failure::Failure;
+
+/// Where an API listens unless somebody has a reason for another place.
+const LOCAL: &str = "http://127.0.0.1:7070";
 
 /// `jeton reset`.
 pub(super) fn reset(flags: &Reset) -> Result<ExitCode, Failure> {
@@ -20,7 +23,7 @@ pub(super) fn reset(flags: &Reset) -> Result<ExitCode, Failure> {
         let decisions = answer["decisions"].as_array();
         let mut rules: Vec<&str> = decisions.into_iter().flatten().filter_map(rule).collect();
         rules.dedup();
-        writeln!(out, "forgot {} in {}", of.key.join(" "), rules.join(", "))
+        writeln!(out, "the key is forgotten in {}", rules.join(", "))
     })
 }
 
@@ -32,17 +35,11 @@ pub(super) fn block(flags: &Block) -> Result<ExitCode, Failure> {
     let of = Of::read(&flags.counter.place, flags.counter.everywhere)?;
     let lasting = flags
         .lasting
-        .map(text)
-        .map(|lasting| ("for".to_owned(), lasting.into()));
+        .map(|lasting| ("for".to_owned(), print_duration(lasting).into()));
     let answer = of.post(&flags.target, "/v1/block", lasting.into_iter().collect())?;
     tell(&flags.target, &answer, |out| {
-        let rules = joined(&answer["rules"]);
-        writeln!(
-            out,
-            "blocked {} in {rules} {}",
-            of.key.join(" "),
-            ending(&answer)
-        )
+        let (key, rules) = (key(&answer), joined(&answer["rules"]));
+        writeln!(out, "blocked {key} in {rules} {}", ending(&answer))
     })
 }
 
@@ -54,11 +51,11 @@ pub(super) fn unblock(flags: &Unblock) -> Result<ExitCode, Failure> {
     if rules.is_empty() {
         return Err(Failure::new(format!(
             "{} was not blocked; what is: jeton block --list",
-            of.shown()
+            key(&answer)
         )));
     }
     tell(&flags.target, &answer, |out| {
-        writeln!(out, "unblocked {} in {rules}", of.key.join(" "))
+        writeln!(out, "unblocked {} in {rules}", key(&answer))
     })
 }
 
@@ -66,16 +63,16 @@ pub(super) fn unblock(flags: &Unblock) -> Result<ExitCode, Failure> {
 pub(super) fn alter(flags: &Override) -> Result<ExitCode, Failure> {
     let target = &flags.target;
     if flags.list {
-        return list(target, "/v1/overrides", "overrides", settings);
+        return list(target, "/v1/overrides", "overrides", allows);
     }
     let of = Of::read(&flags.place, false)?;
-    let path = of.path()?;
+    let (rule, path) = (of.rule.unwrap_or_default(), of.path()?);
     let server = server(target)?;
     if flags.lift {
         server.call(&Method::DELETE, &path, None)?;
         let lifted = json!({ "lifted": true });
         return tell(target, &lifted, |out| {
-            writeln!(out, "{} is under the rule's own settings again", of.shown())
+            writeln!(out, "the key is under the settings of {rule} again")
         });
     }
     let mut body = written(&flags.settings);
@@ -86,10 +83,7 @@ pub(super) fn alter(flags: &Override) -> Result<ExitCode, Failure> {
     let answer = if body.is_empty() {
         let seen = server.ask(&Method::GET, &path, None)?;
         if seen.status == StatusCode::NOT_FOUND && seen.body["field"].is_null() {
-            let what = format!(
-                "{} has no override; give it one: --rate, --limit …",
-                of.shown()
-            );
+            let what = format!("no override in {rule}; give the key one: --rate, --limit …");
             return Err(Failure::new(what));
         }
         if !seen.status.is_success() {
@@ -98,56 +92,36 @@ pub(super) fn alter(flags: &Override) -> Result<ExitCode, Failure> {
         seen.body
     } else {
         if let Some(lasting) = flags.lasting {
-            body.insert("for".to_owned(), text(lasting).into());
+            body.insert("for".to_owned(), print_duration(lasting).into());
         }
         server.call(&Method::PUT, &path, Some(&body.into()))?
     };
     tell(target, &answer, |out| {
-        let settings = settings(&answer);
-        writeln!(out, "{}: {settings} {}", of.shown(), ending(&answer))
+        let (key, ending) = (key(&answer), ending(&answer));
+        writeln!(out, "{key} in {rule}: {} {ending}", allows(&answer))
     })
 }
 
 /// Whose counters are meant.
 struct Of<'a> {
     rule: Option<&'a str>,
-    key: &'a [String],
+    key: Vec<String>,
 }
 
 impl<'a> Of<'a> {
     fn read(place: &'a [String], everywhere: bool) -> Result<Self, Failure> {
-        if everywhere {
-            return Ok(Self {
-                rule: None,
-                key: place,
-            });
-        }
-        match place {
-            [rule, key @ ..] if !key.is_empty() => Ok(Self {
-                rule: Some(rule),
-                key,
-            }),
-            _ => Err(Failure::Usage(
-                "a rule and a key are needed, such as: user alice; or --everywhere and a key"
-                    .to_owned(),
-            )),
-        }
-    }
-
-    fn key(&self) -> Value {
-        match self.key {
-            [one] => one.as_str().into(),
-            several => several.into(),
-        }
-    }
-
-    /// As messages call it.
-    fn shown(&self) -> String {
-        let key = self.key.join(" ");
-        match self.rule {
-            Some(rule) => format!("{key} in {rule}"),
-            None => key,
-        }
+        let (rule, key) = match place {
+            key if everywhere => (None, key),
+            [rule, key @ ..] if !key.is_empty() => (Some(rule.as_str()), key),
+            _ => {
+                let what =
+                    "a rule and a key are needed, such as: user alice; or --everywhere and a key";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+        };
+        let key = key.iter().map(|part| part_of(part));
+        let key = key.collect::<Result<_, _>>()?;
+        Ok(Self { rule, key })
     }
 
     fn post(
@@ -159,24 +133,38 @@ impl<'a> Of<'a> {
         if let Some(rule) = self.rule {
             body.insert("rule".to_owned(), rule.into());
         }
-        body.insert("key".to_owned(), self.key());
+        body.insert("key".to_owned(), self.key.as_slice().into());
         server(to)?.call(&Method::POST, path, Some(&body.into()))
     }
 
     /// Where the override of this key is.
     fn path(&self) -> Result<String, Failure> {
-        let key = match self.key {
-            [one] => one.clone(),
-            several => serde_json::to_string(several).map_err(Failure::new)?,
-        };
+        let key = serde_json::to_string(&self.key).map_err(Failure::new)?;
         let segment = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         let rule = self.rule.unwrap_or_default();
         Ok(format!("/v1/overrides/{}/{}", segment(rule), segment(&key)))
     }
 }
 
+/// A part of a key as it was written, or the next line of standard input where that is `-`: what
+/// stands on a command line, everybody on the machine can read.
+fn part_of(written: &str) -> Result<String, Failure> {
+    if written != "-" {
+        return Ok(written.to_owned());
+    }
+    let mut line = String::new();
+    if io::stdin().read_line(&mut line)? == 0 {
+        let what = "standard input ends before the part of the key that - stands for";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let line = line.strip_suffix('\n').unwrap_or(&line);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
+
 fn server(target: &Target) -> Result<Server, Failure> {
-    Server::new(&target.api, target.token_file.as_deref())
+    let named = target.api.clone().or_else(api_of_environment);
+    let url = named.as_deref().unwrap_or(LOCAL);
+    Server::new(url, target.token_file.as_deref())
 }
 
 /// The settings that the flags name.
@@ -199,8 +187,11 @@ fn written(flags: &Settings) -> Map<String, Value> {
     named.collect()
 }
 
-/// The settings of an override, as flags name them.
-fn settings(of: &Value) -> String {
+/// What an override comes to; its settings, if the policy in force cannot follow them.
+fn allows(of: &Value) -> String {
+    if let Some(words) = of["allows"].as_str() {
+        return words.to_owned();
+    }
     let names = ["limit", "window", "rate", "burst", "lease"];
     let shown = names.iter().filter_map(|name| match &of[*name] {
         Value::Null => None,
@@ -210,31 +201,39 @@ fn settings(of: &Value) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
+/// A key as the process shows it.
+fn key(of: &Value) -> String {
+    let parts = of["key"].as_array().into_iter().flatten();
+    let parts = parts.filter_map(Value::as_str);
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 /// When it is over.
 fn ending(of: &Value) -> String {
     match of["expires_after_ms"].as_u64() {
-        Some(ms) => format!("for {}", text(Duration::from_millis(ms))),
-        None => "until it is lifted".to_owned(),
+        Some(ms) => format!("for {}", about(ms)),
+        None => "until it is lifted or the process ends".to_owned(),
     }
 }
 
-/// A duration as policies write it.
-fn text(duration: Duration) -> String {
-    const UNITS: [(&str, u128); 5] = [
-        ("d", 86_400_000_000),
-        ("h", 3_600_000_000),
-        ("m", 60_000_000),
-        ("s", 1_000_000),
-        ("ms", 1_000),
-    ];
-    let us = duration.as_micros();
-    let whole = UNITS
-        .iter()
-        .find(|(_, unit)| us >= *unit && us.is_multiple_of(*unit));
-    whole.map_or_else(
-        || format!("{us}us"),
-        |(word, unit)| format!("{}{word}", us / unit),
-    )
+/// A time as people say it, rounded up: to two units, and to whole seconds from one second on.
+fn about(ms: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
+    if ms < 1_000 {
+        return format!("{ms}ms");
+    }
+    let seconds = ms.div_ceil(1_000);
+    let first = UNITS.iter().position(|(_, unit)| seconds >= *unit);
+    let finest = UNITS[(first.unwrap_or_default() + 1).min(UNITS.len() - 1)].1;
+    let mut rest = seconds.div_ceil(finest) * finest;
+    let counted = UNITS.map(|(word, unit)| {
+        let count = rest / unit;
+        rest %= unit;
+        (count, word)
+    });
+    let said = counted.iter().filter(|(count, _)| *count > 0);
+    let said = said.map(|(count, word)| format!("{count}{word}"));
+    said.collect::<Vec<_>>().join(" ")
 }
 
 fn rule(decision: &Value) -> Option<&str> {
@@ -264,7 +263,7 @@ fn list(
         }
         for one in all {
             let rule = rule(one).unwrap_or_default();
-            let key = joined(&one["key"]);
+            let key = key(one);
             let idle = one["idle"].as_str().map(|why| format!("  (idle: {why})"));
             let (more, idle) = (more(one), idle.unwrap_or_default());
             let more = if more.is_empty() {
@@ -292,4 +291,28 @@ fn tell(
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_said_in_two_units_at_most_and_never_too_short() {
+        for (ms, said) in [
+            (0, "0ms"),
+            (999, "999ms"),
+            (1_001, "2s"),
+            (60_000, "1min"),
+            (90_000, "1min 30s"),
+            (7_199_938, "2h"),
+            (7_139_001, "1h 59min"),
+            (7_140_001, "2h"),
+            (86_399_000, "1d"),
+            (90_000_000, "1d 1h"),
+            (3_024_000_000, "35d"),
+        ] {
+            assert_eq!(about(ms), said, "{ms}");
+        }
+    }
 }

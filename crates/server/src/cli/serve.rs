@@ -28,7 +28,7 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
             writeln!(out, "  proxy    {}  →  {}", url(address), proxy.upstream)?;
         }
         if let Some(address) = service.api_address() {
-            let paths = "/v1/take  /v1/check  /v1/rules  /healthz  /readyz  /metrics";
+            let paths = "/v1/take …  /v1/auth  /openapi.json  /healthz  /readyz  /metrics";
             writeln!(out, "  api      {}  {paths}", url(address))?;
         }
         let rules = policy.rules().len();

@@ -1,18 +1,19 @@
 //! The flags of commands that talk to a running process.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
+use jeton::Span;
 
-use super::duration;
+use super::span;
 
 /// The process to talk to.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Target {
-    /// The API of the process: `http://host:port`, or `unix:/path`.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:7070")]
-    pub(in crate::cli) api: String,
+    /// The API of the process: `http://host:port`, or `unix:/path`; else that of the environment,
+    /// `JETON_API`; else <http://127.0.0.1:7070>.
+    #[arg(long, value_name = "URL")]
+    pub(in crate::cli) api: Option<String>,
     /// A file with the admin token; else that of the environment, `JETON_ADMIN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) token_file: Option<PathBuf>,
@@ -24,7 +25,8 @@ pub(in crate::cli) struct Target {
 /// A key of a rule.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Counter {
-    /// The rule, and the key: one text for each of its parts. With --everywhere the key alone.
+    /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
+    /// With --everywhere the key alone.
     #[arg(value_name = "RULE KEY", required_unless_present = "list", num_args = 1..)]
     pub(in crate::cli) place: Vec<String>,
     /// In every rule whose key has that many parts.
@@ -42,7 +44,8 @@ pub(in crate::cli) struct Counter {
 The state is forgotten: the next request finds nothing used. What was reserved
 stays settled or open as it is. A block is lifted by: jeton unblock.")]
 pub(in crate::cli) struct Reset {
-    /// The rule, and the key: one text for each of its parts. With --everywhere the key alone.
+    /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
+    /// With --everywhere the key alone.
     #[arg(value_name = "RULE KEY", required = true, num_args = 1..)]
     pub(in crate::cli) place: Vec<String>,
     /// In every rule whose key has that many parts.
@@ -57,16 +60,17 @@ pub(in crate::cli) struct Reset {
 #[command(after_help = "Examples:
   jeton block user mallory --for 10m
   jeton block --everywhere 203.0.113.9    until: jeton unblock --everywhere …
+  jeton block key - < credential.txt      where nobody sees what is typed
   jeton block --list
 
-On every node of one store within a second. Blocked requests are answered 429,
-with Retry-After where the end is known.")]
+Blocked requests are answered 429, with Retry-After where the end is known.
+What is set lives in the store, that of the process itself: it ends with it.")]
 pub(in crate::cli) struct Block {
     #[command(flatten)]
     pub(in crate::cli) counter: Counter,
-    /// For how long, for example 10m or 1h; until it is lifted if absent.
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
-    pub(in crate::cli) lasting: Option<Duration>,
+    /// For how long, for example 10m or 1h; if absent, until it is lifted or the process ends.
+    #[arg(long = "for", value_name = "DURATION", value_parser = span)]
+    pub(in crate::cli) lasting: Option<Span>,
     /// Show what is blocked.
     #[arg(long, conflicts_with_all = ["place", "everywhere", "lasting"])]
     pub(in crate::cli) list: bool,
@@ -82,7 +86,8 @@ pub(in crate::cli) struct Block {
 
 Exit status: 0 if a block was lifted, 1 if there was none.")]
 pub(in crate::cli) struct Unblock {
-    /// The rule, and the key: one text for each of its parts. With --everywhere the key alone.
+    /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
+    /// With --everywhere the key alone.
     #[arg(value_name = "RULE KEY", required = true, num_args = 1..)]
     pub(in crate::cli) place: Vec<String>,
     /// In every rule whose key has that many parts.
@@ -101,18 +106,20 @@ pub(in crate::cli) struct Unblock {
   jeton override user alice --lift
   jeton override --list
 
-The settings are those of the rule's algorithm; what is left out stays as the
-rule has it. The counter stays too: what has been used counts under the new
-settings. On every node of one store within a second.")]
+The settings are those of the rule's algorithm. What is left out stays as the
+rule has it, but the burst of a new --rate, which is the units of one of its
+periods. The counter stays too: what has been used counts under the new
+settings. An override lives in the store, that of the process itself: it ends
+with it.")]
 pub(in crate::cli) struct Override {
-    /// The rule, and the key: one text for each of its parts.
+    /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
     #[arg(value_name = "RULE KEY", required_unless_present = "list", num_args = 2..)]
     pub(in crate::cli) place: Vec<String>,
     #[command(flatten)]
     pub(in crate::cli) settings: Settings,
-    /// For how long, for example 10m or 1h; until it is lifted if absent.
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
-    pub(in crate::cli) lasting: Option<Duration>,
+    /// For how long, for example 10m or 1h; if absent, until it is lifted or the process ends.
+    #[arg(long = "for", value_name = "DURATION", value_parser = span)]
+    pub(in crate::cli) lasting: Option<Span>,
     /// Put the key back under the rule's own settings.
     #[arg(long, conflicts_with_all = ["limit", "rate", "burst", "window", "lease", "lasting"])]
     pub(in crate::cli) lift: bool,

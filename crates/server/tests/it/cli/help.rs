@@ -100,6 +100,19 @@ fn help_fits_eighty_columns() {
 }
 
 #[test]
+fn serve_and_override_say_what_they_do() {
+    let serve = said(&["serve", "--help"]);
+    for words in [
+        "SIGHUP: reads the policy file",
+        "take a restart",
+        "jeton_config_ok",
+    ] {
+        assert!(serve.contains(words), "{serve}");
+    }
+    assert!(said(&["override", "--help"]).contains("but the burst of a new --rate"));
+}
+
+#[test]
 fn the_schema_is_printed_without_a_file() {
     let printed = said(&["check", "--schema"]);
     let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");

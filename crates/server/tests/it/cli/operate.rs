@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api::{json as document, post};
 use crate::support::Folder;
-use crate::support::binary::{Running, command, stderr, stdout};
+use crate::support::binary::{Running, command, jeton_in, stderr, stdout};
 
 const RULES: &str = r#"
 [[rule]]
@@ -38,7 +38,8 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = command(arguments);
     command
         .env_remove("JETON_TOKEN")
-        .env_remove("JETON_ADMIN_TOKEN");
+        .env_remove("JETON_ADMIN_TOKEN")
+        .env_remove("JETON_API");
     command.envs(environment.iter().copied());
     command.output().expect("jeton runs")
 }
@@ -65,14 +66,14 @@ fn a_key_is_forgotten() {
     assert_eq!(take(&jeton, 1)["allowed"], false);
     assert_eq!(
         said(&jeton, &["reset", "user", "alice"]),
-        "forgot alice in user\n"
+        "the key is forgotten in user\n"
     );
     assert_eq!(take(&jeton, 5)["allowed"], true);
     let everywhere = said(&jeton, &["reset", "--everywhere", "alice"]);
-    assert_eq!(everywhere, "forgot alice in user\n");
+    assert_eq!(everywhere, "the key is forgotten in user\n");
     assert_eq!(take(&jeton, 5)["allowed"], true);
     let two = said(&jeton, &["reset", "login", "192.0.2.1", "/login"]);
-    assert_eq!(two, "forgot 192.0.2.1 /login in login\n");
+    assert_eq!(two, "the key is forgotten in login\n");
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn a_key_is_blocked_listed_and_unblocked() {
     let jeton = serve("");
     assert_eq!(said(&jeton, &["block", "--list"]), "no blocks in force\n");
     let blocked = said(&jeton, &["block", "user", "alice", "--for", "10m"]);
-    assert_eq!(blocked, "blocked alice in user for 10m\n");
+    assert_eq!(blocked, "blocked alice in user for 10min\n");
     let denied = take(&jeton, 1);
     assert_eq!(
         (&denied["allowed"], &denied["reason"]),
@@ -88,7 +89,12 @@ fn a_key_is_blocked_listed_and_unblocked() {
     );
     assert!(denied["retry_after_ms"].as_u64().expect("a wait") <= 600_000);
     let listed = said(&jeton, &["block", "--list"]);
-    assert!(listed.starts_with("user  alice  for "), "{listed}");
+    assert!(
+        ["10min", "9min 5"]
+            .iter()
+            .any(|left| listed.starts_with(&format!("user  alice  for {left}"))),
+        "{listed}"
+    );
     assert_eq!(
         said(&jeton, &["unblock", "user", "alice"]),
         "unblocked alice in user\n"
@@ -102,7 +108,10 @@ fn a_key_is_blocked_listed_and_unblocked() {
         stderr(&none)
     );
     let everywhere = said(&jeton, &["block", "--everywhere", "alice"]);
-    assert_eq!(everywhere, "blocked alice in user until it is lifted\n");
+    assert_eq!(
+        everywhere,
+        "blocked alice in user until it is lifted or the process ends\n"
+    );
     let answer: Value =
         serde_json::from_str(&said(&jeton, &["block", "--list", "--json"])).expect("JSON");
     assert_eq!(answer["blocks"][0]["expires_after_ms"], Value::Null);
@@ -123,23 +132,20 @@ fn a_key_is_given_another_allowance() {
         ]
         .concat(),
     );
-    assert_eq!(set, "alice in user: rate 50/s, burst 200 for 1h\n");
+    assert_eq!(set, "alice in user: 50/s, bursts to 200 for 1h\n");
     assert_eq!(take(&jeton, 100)["decisions"][0]["limit"], 200);
     let seen = said(&jeton, &alice);
     assert!(
-        seen.starts_with("alice in user: rate 50/s, burst 200 for "),
+        seen.starts_with("alice in user: 50/s, bursts to 200 for "),
         "{seen}"
     );
     let all = said(&jeton, &["override", "--list"]);
     assert!(
-        all.starts_with("user  alice  rate 50/s, burst 200  for "),
+        all.starts_with("user  alice  50/s, bursts to 200  for "),
         "{all}"
     );
     let back = said(&jeton, &[&alice[..], &["--lift"]].concat());
-    assert_eq!(
-        back,
-        "alice in user is under the rule's own settings again\n"
-    );
+    assert_eq!(back, "the key is under the settings of user again\n");
     assert_eq!(
         operate(&jeton, &[&alice[..], &["--lift"]].concat())
             .status
@@ -161,9 +167,139 @@ fn a_key_is_given_another_allowance() {
     );
     assert_eq!(
         odd,
-        "192.0.2.1 /a b/ä in login: limit 7 until it is lifted\n"
+        "192.0.2.1 /a%20b/%C3%A4 in login: 7 in any 1 h until it is lifted or the process ends\n"
     );
-    assert!(said(&jeton, &["override", "login", "192.0.2.1", "/a b/ä"]).contains("limit 7"));
+    assert!(said(&jeton, &["override", "login", "192.0.2.1", "/a b/ä"]).contains(": 7 in any 1 h"));
+}
+
+#[test]
+fn what_an_override_leaves_out_is_told_as_it_is_then() {
+    let jeton = serve("");
+    for (settings, told) in [
+        (&["--rate", "30/s"][..], "30/s, bursts to 30"),
+        (&["--burst", "9"], "1/h, bursts to 9"),
+        (&["--limit", "deny"], "denied"),
+    ] {
+        let set = said(&jeton, &[&["override", "user", "alice"], settings].concat());
+        let ending = "until it is lifted or the process ends";
+        assert_eq!(set, format!("alice in user: {told} {ending}\n"));
+    }
+}
+
+#[test]
+fn a_key_of_other_parts_is_no_key_of_the_rule() {
+    let jeton = serve("");
+    for (place, told) in [
+        (&["user", "k1", "k2"][..], "rule user counts by client-ip"),
+        (
+            &["login", "127.0.0.1"],
+            "rule login counts by client-ip and path",
+        ),
+        (
+            &["login", "127.0.0.1", "/", "x"],
+            "rule login counts by client-ip and path",
+        ),
+    ] {
+        for order in [&["--limit", "deny"][..], &[], &["--lift"]] {
+            let output = operate(&jeton, &[&["override"], place, order].concat());
+            let complaint = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{place:?} {order:?}");
+            assert!(complaint.contains(told), "{place:?} {order:?}: {complaint}");
+            assert!(
+                !complaint.contains("JSON") && !complaint.contains("percent"),
+                "{complaint}"
+            );
+        }
+    }
+    assert_eq!(
+        said(&jeton, &["override", "--list"]),
+        "no overrides in force\n"
+    );
+}
+
+#[test]
+fn a_secret_key_is_read_from_standard_input_and_never_printed() {
+    let secret = "[[rule]]\nname = \"secret\"\nkey = [\"header:x-api-key\"]\nsecret_key = true\n\
+                  algorithm = \"sliding-log\"\nlimit = 2\nwindow = \"1h\"\n";
+    let jeton = serve(&format!("\n{secret}"));
+    let url = format!("http://{}", jeton.api_address());
+    let piped = |arguments: &[&str], input: &str| {
+        let folder = Folder::new();
+        let arguments = [arguments, &["--api", &url]].concat();
+        jeton_in(folder.path(), &arguments, input)
+    };
+    let mut told = String::new();
+    for arguments in [
+        &["block", "secret", "-"][..],
+        &["block", "--list"],
+        &["unblock", "secret", "-"],
+        &["unblock", "secret", "-"],
+        &["block", "--everywhere", "-"],
+        &["unblock", "--everywhere", "-"],
+        &["override", "secret", "-"],
+        &["override", "secret", "-", "--limit", "9"],
+        &["override", "secret", "-"],
+        &["override", "--list"],
+        &["override", "secret", "-", "--lift"],
+        &["reset", "secret", "-"],
+    ] {
+        let output = piped(arguments, "hunter2\n");
+        told += &(stdout(&output) + &stderr(&output));
+    }
+    assert!(!told.contains("hunter2"), "{told}");
+    assert!(told.contains("blocked #"), "{told}");
+    // It is the key that a request has.
+    assert_eq!(
+        piped(&["block", "secret", "-"], "hunter2\r\n")
+            .status
+            .code(),
+        Some(0)
+    );
+    let take = json!({ "rule": "secret", "key": "hunter2" }).to_string();
+    let denied = document(&post(jeton.api_address(), "/v1/take", &take));
+    assert_eq!(denied["reason"], "blocked");
+    let nothing = piped(&["block", "secret", "-"], "");
+    assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
+    let two = piped(&["block", "login", "-", "-"], "192.0.2.1\n/login\n");
+    assert!(stdout(&two).starts_with("blocked 192.0.2.1 /login in login "));
+}
+
+#[test]
+fn the_environment_may_say_where_the_api_is() {
+    let jeton = serve("");
+    let url = format!("http://{}", jeton.api_address());
+    let here = [("JETON_API", url.as_str())];
+    let listed = run(&["block", "--list"], &here);
+    assert_eq!(
+        stdout(&listed),
+        "no blocks in force\n",
+        "{}",
+        stderr(&listed)
+    );
+    let flag = run(
+        &["block", "--list", "--api", &url],
+        &[("JETON_API", "nonsense")],
+    );
+    assert!(flag.status.success(), "the flag comes first");
+    let question = [
+        "explain",
+        "--request",
+        "GET /",
+        "--ip",
+        "192.0.2.1",
+        "--json",
+    ];
+    take(&jeton, 1);
+    let live = run(&question, &here);
+    assert!(live.status.success(), "{}", stderr(&live));
+    // A file that is named is what is meant.
+    let file = run(&[&question[..], &["--config", "/nowhere"]].concat(), &here);
+    assert!(stderr(&file).contains("/nowhere"), "{}", stderr(&file));
+    let token = run(
+        &[&question[..], &["--token-file", "/nowhere"]].concat(),
+        &[],
+    );
+    assert_eq!(token.status.code(), Some(2), "{}", stderr(&token));
 }
 
 #[test]
@@ -322,7 +458,7 @@ fn a_unix_socket_is_an_address_too() {
     );
     assert_eq!(
         stdout(&output),
-        "blocked alice in user for 90s\n",
+        "blocked alice in user for 1min 30s\n",
         "{}",
         stderr(&output)
     );
