@@ -300,13 +300,7 @@ fn a_rollout_shows_in_metrics_then_to_the_service_then_to_clients() {
     };
     let step = |mode: &str| {
         let written = format!("mode      = \"{mode}\"");
-        let change = |policy: &str| {
-            let api = "[api]\nlisten = \"127.0.0.1:0\"\n";
-            format!(
-                "{api}{}",
-                policy.replace("mode      = \"shadow\"", &written)
-            )
-        };
+        let change = |policy: &str| policy.replace("mode      = \"shadow\"", &written);
         Example::before("rollout.toml", Upstream::answering(OK), change)
     };
     for (mode, ninth) in [("shadow", 200), ("mark", 200), ("enforce", 429)] {

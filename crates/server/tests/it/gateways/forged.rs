@@ -92,6 +92,10 @@ fn a_plan_is_the_gateways_word() {
             (403, None),
             "{gateway:?}: {thief:?}"
         );
+        let kind = thief.field("content-type").expect("a type");
+        assert!(!kind.contains(','), "{gateway:?}: one field: {kind}");
+        let limits = (thief.field("ratelimit-policy"), thief.field("ratelimit"));
+        assert_eq!(limits, (None, None), "{gateway:?}");
     }
 }
 
