@@ -9,7 +9,8 @@ use std::process::Command;
 
 use agreement::{agrees, head_agrees};
 
-use crate::support::binary::Running;
+use crate::support::Folder;
+use crate::support::binary::{Running, jeton, stdout};
 
 /// A fenced block of a page.
 struct Block<'a> {
@@ -128,6 +129,21 @@ fn the_page_of_the_api_is_true() {
         ("JETON_ADMIN_TOKEN", "another-token"),
     ];
     assert!(run_page("docs/api.md", &tokens) >= 10);
+}
+
+#[test]
+fn the_policies_of_a_page_to_begin_with_draw_no_warning() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settling.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let folder = Folder::new();
+    let policies = blocks(&page).into_iter().filter(|it| it.kind == "toml");
+    let checked = policies.map(|policy| {
+        let file = folder.file("jeton.toml", policy.text.as_bytes());
+        let output = jeton(&["check", "--config", file.to_str().expect("a path")]);
+        let told = stdout(&output);
+        assert!(told.contains("\n0 errors, 0 warnings"), "{told}");
+    });
+    assert!(checked.count() >= 1);
 }
 
 #[test]
