@@ -138,9 +138,8 @@ impl Gate {
     pub fn commit(&self, handle: &Handle, actual: Cost) -> Deciding {
         self.settle_reserved(handle, actual, |owned, any_told| match owned.settled_by {
             Some(SettledBy::End) => Told::Over,
-            Some(_) => Told::Actual,
             None if any_told => Told::AsReserved,
-            None => Told::Actual,
+            _ => Told::Actual,
         })
     }
 
@@ -180,7 +179,7 @@ impl Gate {
             actual,
             max_debt: Cost::MAX,
         };
-        self.finish(live, handle, handle.ttl, &held, &acts, of_ticket)
+        self.finish(&live, handle, handle.ttl, &held, &acts, of_ticket)
     }
 
     /// Keeps a reservation open for another `ttl` from now, without one for as long as it was made
@@ -191,7 +190,7 @@ impl Gate {
         let renew = |receipt| Act::Renew { receipt };
         let acts: Vec<Act> = held.iter().map(|(_, receipt)| renew(*receipt)).collect();
         let ttl = ttl.unwrap_or(handle.ttl);
-        self.finish(live, handle, ttl, &held, &acts, renew(NO_RECEIPT))
+        self.finish(&live, handle, ttl, &held, &acts, renew(NO_RECEIPT))
     }
 
     /// What a reservation has charged, as far as it is still there.
@@ -209,7 +208,7 @@ impl Gate {
     /// One plan over a ticket and what it stands for.
     fn finish(
         &self,
-        live: Arc<Live>,
+        live: &Arc<Live>,
         handle: &Handle,
         ttl: Span,
         held: &[(Owned, Receipt)],
@@ -222,7 +221,7 @@ impl Gate {
             is_metered: false,
             at,
             seeds: held.iter().map(|(owned, _)| owned.seed).collect(),
-            live: Arc::clone(&live),
+            live: Arc::clone(live),
         };
         let ops = held
             .iter()
@@ -245,7 +244,7 @@ impl Gate {
         match submitted {
             Some(Ok(answers)) => Deciding::Now(settled(&answers)),
             Some(Err(later)) => Deciding::later(async move { settled(&later.await) }),
-            None => Deciding::Now(without_plan(&live, at)),
+            None => Deciding::Now(without_plan(live, at)),
         }
     }
 
