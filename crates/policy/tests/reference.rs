@@ -2,6 +2,7 @@
 //! `JETON_BLESS=1` writes the tables anew.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -56,7 +57,8 @@ fn section(title: &str, schema: &Value, out: &mut String) {
         out,
         "\n## {title}\n\n{about}\n\n| setting | takes | says |\n|---|---|---|\n"
     );
-    let settings = schema["properties"].as_object().unwrap();
+    // By name: another crate of the workspace may have asked for maps that keep their order.
+    let settings: BTreeMap<_, _> = schema["properties"].as_object().unwrap().iter().collect();
     for (name, setting) in settings {
         let says = setting["description"]
             .as_str()
