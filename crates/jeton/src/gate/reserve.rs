@@ -1,9 +1,9 @@
 //! Reservations: charge an estimate now, say later what it has really cost.
 //!
 //! A reservation is one plan: a hold on every counter, and one on a *ticket*, the record that says
-//! whether it is open or settled, under 128 random bits. Settling is one plan too: the ticket and
-//! all counters, or nothing. A ticket that was settled before, or is not there, does not pass, and
-//! so the counters stay as they are.
+//! whether it is open or settled, under a digest of 128 random bits and of the charges. Settling is
+//! one plan too: the ticket and all counters, or nothing. A ticket that was settled before, or is
+//! not there, does not pass, and so the counters stay as they are.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -17,8 +17,9 @@ pub(crate) type HandleId = [u8; 16];
 
 /// A reservation as callers keep it.
 ///
-/// Whether it is open, settled or over stands in the store beside the states it has charged, under
-/// its random id; the text itself says which charges those are, so that any node can settle them.
+/// Whether it is open, settled or over stands in the store beside the states it has charged; the
+/// text itself says which charges those are, so that any node can settle them. With other words than
+/// it was given out with, it has no record there.
 /// It carries their keys: keep it as you keep those.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handle {
