@@ -14,6 +14,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("memory", &["jeton-core"]),
     ("policy", &["jeton-core", "jeton-wire"]),
+    ("redis", &["jeton-core"]),
     ("testkit", &["jeton-core"]),
     (
         "jeton",

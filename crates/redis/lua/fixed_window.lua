@@ -1,0 +1,88 @@
+-- Fixed window: a count that starts over when its window ends.
+-- Units above the limit are debt: they count in the windows that follow.
+
+local function fixed_window()
+  -- The end of the window that a first charge now would fall into.
+  local function fresh_end(op)
+    if op.kind == FIXED_EPOCH then
+      return now - now % op.span + op.span
+    end
+    return now + op.span
+  end
+
+  -- Moves on to the window that holds now; each one passed pays off debt by one limit.
+  local function roll(op, s)
+    if now < s.window_end then
+      return
+    end
+    local passed = div(now - s.window_end, op.span)
+    local debt = saturating_sub(s.debt, op.limit * passed)
+    s.count = min(debt, op.limit)
+    s.debt = debt - s.count
+    s.window_end = s.window_end + (passed + 1) * op.span
+  end
+
+  -- A window stored ahead of now, or left by another quota, counts as the present one.
+  local function reanchor(op, s)
+    local fresh = fresh_end(op)
+    if s.count == 0 and s.debt == 0 then
+      s.window_end = fresh
+      return
+    end
+    local ahead = s.window_end > now + op.span
+    local off_grid = op.kind == FIXED_EPOCH and s.window_end ~= fresh
+    if ahead or off_grid then
+      s.window_end, s.rewound = fresh, true
+    end
+  end
+
+  local function read(op)
+    return read_cell(op) and (not op.old or op.a + op.b <= MAX_UNITS)
+  end
+
+  local function load(op)
+    local s = { rewound = false, window_end = 0, count = 0, debt = 0 }
+    if op.old then
+      s.window_end, s.count, s.debt = op.at, op.a, op.b
+      roll(op, s)
+    end
+    reanchor(op, s)
+    return s
+  end
+
+  local function room(op, s)
+    return op.limit - s.count - s.debt
+  end
+
+  local function charge(_, s, cost)
+    s.count = s.count + cost
+  end
+
+  local function give(_, s, units)
+    local debt = min(units, s.debt)
+    s.debt = s.debt - debt
+    s.count = s.count - min(units - debt, s.count)
+  end
+
+  local function lower(op, s, units)
+    if op.receipt_mark == s.window_end then
+      give(op, s, units)
+    end
+  end
+
+  local function raise(op, s, units, most_debt)
+    local count, debt = room_and_debt(units, room(op, s), s.debt, most_debt)
+    s.count, s.debt = s.count + count, s.debt + debt
+  end
+
+  local function write(op, s)
+    if s.count + s.debt == 0 then
+      return erase(op)
+    end
+    local paid_off = s.window_end + div_ceil(s.debt, op.limit) * op.span
+    write_cell(op, s.window_end, s.count, s.debt, 0, paid_off)
+  end
+
+  return { read = read, load = load, room = room, charge = charge, give = give, lower = lower,
+    raise = raise, write = write }
+end

@@ -1,0 +1,287 @@
+//! The line to the server: one multiplexed connection, opened again by itself.
+//!
+//! A keeper watches it. While it is down, calls are told so at once and cost nothing; while it is being
+//! opened for the first time, or again after it was cut, they wait for it as long as they may. A line
+//! that hangs counts as down until a new one has answered.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, Value};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::request;
+use crate::script::{PLANS, Script};
+use crate::trouble::{Trouble, TroubleKind};
+use jeton_core::{StoreError, StoreErrorKind, When, Written};
+
+/// Between two attempts to open a line: at first, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// The least time that opening may take: a handshake is several round trips.
+const LEAST_TO_OPEN: Duration = Duration::from_secs(1);
+/// An idle line is looked at this often, so that one that was cut is noticed before it is needed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How the server is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// A line is being opened.
+    Connecting,
+    /// It decides.
+    Up,
+    /// It does not; a new line is tried at least once a second.
+    Down(Trouble),
+}
+
+#[derive(Clone)]
+enum State {
+    Connecting,
+    Up(Open),
+    Down(Trouble),
+}
+
+#[derive(Clone)]
+struct Open {
+    number: u64,
+    connection: MultiplexedConnection,
+}
+
+/// The side that calls.
+#[derive(Clone)]
+pub(crate) struct Line {
+    state: watch::Receiver<State>,
+    lost: mpsc::Sender<(u64, Trouble)>,
+}
+
+/// What is called: a script, its keys and its arguments.
+pub(crate) struct Call<'a> {
+    pub(crate) script: &'a Script,
+    pub(crate) keys: Vec<&'a [u8]>,
+    pub(crate) arguments: Vec<&'a [u8]>,
+}
+
+impl Call<'_> {
+    /// By its hash, or with its text for a server that does not know it.
+    fn command(&self, knows_it: bool) -> Cmd {
+        let (name, script) = if knows_it {
+            ("EVALSHA", self.script.sha1.as_str())
+        } else {
+            ("EVAL", self.script.text)
+        };
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.keys.len());
+        for bytes in self.keys.iter().chain(&self.arguments) {
+            command.arg(*bytes);
+        }
+        command
+    }
+}
+
+impl Open {
+    async fn call(&mut self, call: &Call<'_>) -> Result<Value, RedisError> {
+        match self.send(&call.command(true)).await {
+            // Nothing has run yet.
+            Err(error) if Trouble::from(&error).kind == TroubleKind::NoScript => {
+                self.send(&call.command(false)).await
+            }
+            said => said,
+        }
+    }
+
+    async fn send(&mut self, command: &Cmd) -> Result<Value, RedisError> {
+        self.connection
+            .send_packed_command(command)
+            .await
+            .and_then(Value::extract_error)
+    }
+
+    /// Whether the server runs the script and tells the time: all that a call needs.
+    async fn try_out(&mut self) -> Result<(), RedisError> {
+        let head = request::head(When::StoreClock, std::iter::empty());
+        let call = Call {
+            script: &PLANS,
+            keys: vec![],
+            arguments: vec![&head],
+        };
+        self.call(&call).await.map(drop)
+    }
+}
+
+impl Line {
+    /// Opens a line and keeps it open until the last caller is gone. Needs to be called on a runtime.
+    pub(crate) fn keep(client: Client, timeout: Duration) -> Self {
+        let (told, state) = watch::channel(State::Connecting);
+        let (lost, hears) = mpsc::channel(16);
+        tokio::spawn(
+            Keeper {
+                client,
+                timeout,
+                told,
+                hears,
+            }
+            .run(),
+        );
+        Self { state, lost }
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        match &*self.state.borrow() {
+            State::Connecting => Health::Connecting,
+            State::Up(_) => Health::Up,
+            State::Down(trouble) => Health::Down(trouble.clone()),
+        }
+    }
+
+    /// Waits until the server is known to be up or down.
+    pub(crate) async fn ready(&self) -> Result<(), Trouble> {
+        let mut state = self.state.clone();
+        let known = state
+            .wait_for(|state| !matches!(state, State::Connecting))
+            .await;
+        match known.as_deref() {
+            Ok(State::Down(trouble)) => Err(trouble.clone()),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Trouble {
+                kind: TroubleKind::Unreachable,
+                text: "closed".to_owned(),
+            }),
+        }
+    }
+
+    /// Calls a script. Is over at `deadline` at the latest.
+    pub(crate) async fn call(
+        &self,
+        call: &Call<'_>,
+        deadline: Instant,
+    ) -> Result<Value, StoreError> {
+        let mut open = self.open(deadline).await?;
+        let trouble = match timeout_at(deadline, open.call(call)).await {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(error)) => Trouble::from(&error),
+            Err(_) => Trouble::hangs(),
+        };
+        let error = trouble.error();
+        if trouble.needs_new_line() {
+            // A keeper that has enough to do has heard of it.
+            let _ = self.lost.try_send((open.number, trouble));
+        }
+        Err(error)
+    }
+
+    async fn open(&self, deadline: Instant) -> Result<Open, StoreError> {
+        let not_sent = |kind| StoreError {
+            kind,
+            written: Written::No,
+        };
+        let mut state = self.state.clone();
+        let known = state.wait_for(|state| !matches!(state, State::Connecting));
+        match timeout_at(deadline, known).await {
+            Err(_) => Err(not_sent(StoreErrorKind::Timeout)),
+            Ok(Err(_)) => Err(not_sent(StoreErrorKind::Unavailable)),
+            Ok(Ok(state)) => match &*state {
+                State::Up(open) => Ok(open.clone()),
+                State::Down(trouble) if trouble.error().kind == StoreErrorKind::Refused => {
+                    Err(not_sent(StoreErrorKind::Refused))
+                }
+                _ => Err(not_sent(StoreErrorKind::Unavailable)),
+            },
+        }
+    }
+}
+
+/// The side that opens.
+struct Keeper {
+    client: Client,
+    timeout: Duration,
+    told: watch::Sender<State>,
+    hears: mpsc::Receiver<(u64, Trouble)>,
+}
+
+impl Keeper {
+    async fn run(mut self) {
+        let mut pause = PAUSES.0;
+        for number in 0.. {
+            match self.open(number).await {
+                Ok(open) => {
+                    pause = PAUSES.0;
+                    self.told.send_replace(State::Up(open.clone()));
+                    let Some(trouble) = self.watch(open).await else {
+                        return;
+                    };
+                    let was_cut = trouble.kind == TroubleKind::Unreachable;
+                    let state = if was_cut {
+                        State::Connecting
+                    } else {
+                        State::Down(trouble)
+                    };
+                    self.told.send_replace(state);
+                }
+                Err(trouble) => {
+                    self.told.send_replace(State::Down(trouble));
+                    tokio::select! {
+                        () = sleep(pause) => {}
+                        () = self.told.closed() => return,
+                    }
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+            }
+        }
+    }
+
+    /// Opens a line and tries it out. Callers wait for it no longer than a call may take.
+    async fn open(&self, number: u64) -> Result<Open, Trouble> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let opening = async {
+            let connection = self
+                .client
+                .get_multiplexed_async_connection_with_config(&config)
+                .await?;
+            let mut open = Open { number, connection };
+            open.try_out().await.map(|()| open)
+        };
+        let mut opening = pin!(opening);
+        if let Ok(opened) = timeout(self.timeout, &mut opening).await {
+            return opened.map_err(|error| Trouble::from(&error));
+        }
+        self.told.send_if_modified(|state| {
+            let they_wait = matches!(state, State::Connecting);
+            if they_wait {
+                *state = State::Down(Trouble::hangs());
+            }
+            they_wait
+        });
+        match timeout(LEAST_TO_OPEN, opening).await {
+            Ok(opened) => opened.map_err(|error| Trouble::from(&error)),
+            Err(_) => Err(Trouble::hangs()),
+        }
+    }
+
+    /// Waits until a caller has lost this line, or it is found cut; none when nobody calls any more.
+    async fn watch(&mut self, mut open: Open) -> Option<Trouble> {
+        loop {
+            tokio::select! {
+                heard = self.hears.recv() => match heard {
+                    None => return None,
+                    Some((number, trouble)) if number == open.number => return Some(trouble),
+                    Some(_) => {}
+                },
+                () = sleep(LOOK_EVERY) => {
+                    let ping = redis::cmd("PING");
+                    let said = timeout(LEAST_TO_OPEN, open.send(&ping)).await;
+                    if let Ok(Err(error)) = &said && !error.is_io_error() {
+                        continue; // it answers, be it that this user may not ask
+                    }
+                    match said {
+                        Ok(Ok(_)) => {}
+                        Ok(Err(error)) => return Some(Trouble::from(&error)),
+                        Err(_) => return Some(Trouble::hangs()),
+                    }
+                }
+            }
+        }
+    }
+}

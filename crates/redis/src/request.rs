@@ -1,0 +1,162 @@
+//! What the script is asked: plans as packed arguments. `plan.lua` reads what is written here.
+
+use jeton_core::{
+    Act, Cost, Micros, Mode, OnDeny, Op, Plan, PlanError, Quota, Receipt, RuleId, When,
+};
+
+use crate::names::Names;
+
+const SHADOW: u8 = 1;
+const DENIAL_CHARGES: u8 = 2;
+
+/// One plan, as it goes to the server and as its answer is explained afterwards: it borrows nothing.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The key of each op's state, and the op packed.
+    pub(crate) packed: Vec<Packed>,
+    asked: Vec<Asked>,
+}
+
+/// One op as the script reads it.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) key: Vec<u8>,
+    pub(crate) op: Vec<u8>,
+}
+
+/// One op as the engine reads it, its key left out.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    quota: Quota,
+    act: Act,
+    mode: Mode,
+    on_deny: OnDeny,
+}
+
+impl Request {
+    pub(crate) fn new(plan: Plan<'_>, names: &Names) -> Self {
+        let ops = plan.ops();
+        let packed = |op: &Op<'_>| Packed {
+            key: names.state(op),
+            op: pack(op),
+        };
+        let asked = |op: &Op<'_>| Asked {
+            quota: op.quota.to_owned(),
+            act: op.act,
+            mode: op.mode,
+            on_deny: op.on_deny,
+        };
+        Self {
+            packed: ops.iter().map(packed).collect(),
+            asked: ops.iter().map(asked).collect(),
+        }
+    }
+
+    /// The kind of state of each op, as a number.
+    pub(crate) fn quotas(&self) -> impl ExactSizeIterator<Item = &Quota> {
+        self.asked.iter().map(|asked| &asked.quota)
+    }
+
+    /// Hands out the plan again, each op's number in the place of its rule and key: they tell the ops
+    /// apart, and no decision depends on more.
+    pub(crate) fn with_plan<T>(&self, decide: impl FnOnce(Plan<'_>) -> T) -> Result<T, PlanError> {
+        let numbered = |(number, asked): (u64, &'_ Asked)| -> (RuleId, Asked) {
+            (RuleId::new(number), *asked)
+        };
+        let owned: Vec<_> = (0..).zip(&self.asked).map(numbered).collect();
+        let ops: Vec<Op<'_>> = owned
+            .iter()
+            .map(|(rule, asked)| Op {
+                mode: asked.mode,
+                on_deny: asked.on_deny,
+                ..Op::new(*rule, &[], &asked.quota, asked.act)
+            })
+            .collect();
+        Plan::new(&ops).map(decide)
+    }
+}
+
+/// The head of a call: whose clock, and how many ops each plan has.
+pub(crate) fn head(when: When, plan_sizes: impl Iterator<Item = usize>) -> Vec<u8> {
+    let mut head = clock(when);
+    // A plan has at most 32 ops.
+    head.extend(plan_sizes.map(|ops| u8::try_from(ops).unwrap_or(u8::MAX)));
+    head
+}
+
+/// Whose clock the script goes by.
+pub(crate) fn clock(when: When) -> Vec<u8> {
+    let (is_virtual, now) = match when {
+        When::StoreClock => (0, Micros::ZERO),
+        When::At(now) | When::NotBefore(now) => (1, now),
+    };
+    let mut clock = vec![is_virtual];
+    clock.extend_from_slice(&now.get().to_le_bytes());
+    clock
+}
+
+fn pack(op: &Op<'_>) -> Vec<u8> {
+    let (number, units, receipt) = act(&op.act);
+    let shadow = if op.mode == Mode::Shadow { SHADOW } else { 0 };
+    let charges = if op.on_deny == OnDeny::Charge {
+        DENIAL_CHARGES
+    } else {
+        0
+    };
+    let mut bytes = Vec::with_capacity(64);
+    bytes.extend_from_slice(&[op.quota.kind() as u8, number, shadow | charges]);
+    pack_quota(op.quota, &mut bytes);
+    bytes.extend_from_slice(&units.get().to_le_bytes());
+    if let Some((receipt, max_debt)) = receipt {
+        bytes.extend_from_slice(&receipt.cost.to_le_bytes());
+        bytes.extend_from_slice(&receipt.part.to_le_bytes());
+        bytes.extend_from_slice(&receipt.at.get().to_le_bytes());
+        bytes.extend_from_slice(&receipt.mark.get().to_le_bytes());
+        bytes.extend_from_slice(&max_debt.get().to_le_bytes());
+    }
+    bytes
+}
+
+/// Limit, span, n and r: one unit of a bucket takes `span` µs and r n-ths of one; of all others, the
+/// span is the window or the lease.
+fn pack_quota(quota: &Quota, bytes: &mut Vec<u8>) {
+    let (span, n, r) = match quota.rate() {
+        Some(rate) => {
+            let (n, d) = (rate.units(), rate.per().as_micros());
+            let r = u32::try_from(d % u64::from(n)).unwrap_or(0);
+            (d / u64::from(n), n, r)
+        }
+        None => (
+            quota
+                .window()
+                .or(quota.lease())
+                .unwrap_or_default()
+                .as_micros(),
+            1,
+            0,
+        ),
+    };
+    bytes.extend_from_slice(&quota.limit().to_le_bytes());
+    bytes.extend_from_slice(&span.to_le_bytes());
+    bytes.extend_from_slice(&n.to_le_bytes());
+    bytes.extend_from_slice(&r.to_le_bytes());
+}
+
+/// The number of an act, its units, and of what is settled the receipt and the most debt.
+fn act(act: &Act) -> (u8, Cost, Option<(Receipt, Cost)>) {
+    match *act {
+        Act::Take { cost } => (1, cost, None),
+        Act::Hold { cost } => (2, cost, None),
+        Act::Peek { cost } => (3, cost, None),
+        Act::Settle {
+            receipt,
+            actual,
+            max_debt,
+        } => (4, actual, Some((receipt, max_debt))),
+        Act::Renew { receipt } => (5, Cost::ZERO, Some((receipt, Cost::ZERO))),
+        Act::Give { units } => (6, units, None),
+        Act::Reset => (7, Cost::ZERO, None),
+        // An act this crate does not know is one that changes nothing.
+        _ => (3, Cost::ZERO, None),
+    }
+}

