@@ -16,5 +16,5 @@ as_root=""
 [ "$(id -u)" = 0 ] || as_root="sudo"
 echo "installing$missing" >&2
 $as_root apt-get update -qq >/dev/null 2>&1 || true
-# Tests start their own nginx and caddy; those that a package may start as services are left alone.
+# Tests start their own nginx, caddy and redis-server; those that a package may start as services are left alone.
 DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null

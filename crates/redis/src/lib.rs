@@ -27,6 +27,7 @@ mod script;
 mod settings;
 pub mod state;
 mod store;
+mod sweep;
 mod trouble;
 
 pub use line::Health;

