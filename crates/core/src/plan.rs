@@ -200,6 +200,24 @@ pub fn decide_all(plan: Plan<'_>, cells: &mut impl Cells, now: Micros, out: &mut
     out.close(tally.verdict(), start);
 }
 
+impl Verdict {
+    /// The verdict over ops with these modes that fit like this: for stores that cannot have a plan
+    /// decided by [`decide_all`].
+    ///
+    /// ```
+    /// use jeton_core::{Fit, Mode, Verdict};
+    /// let votes = [(Mode::Enforce, Fit::Allowed), (Mode::Shadow, Fit::Impossible)];
+    /// assert!(Verdict::of(votes).allowed);
+    /// ```
+    pub fn of(votes: impl IntoIterator<Item = (Mode, Fit)>) -> Self {
+        let mut tally = Tally::default();
+        votes
+            .into_iter()
+            .for_each(|(mode, fit)| tally.count(mode, fit));
+        tally.verdict()
+    }
+}
+
 /// The votes of a plan.
 #[derive(Default)]
 struct Tally {

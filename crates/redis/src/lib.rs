@@ -17,6 +17,9 @@
 //!
 //! [`Written::Unknown`]: jeton_core::Written::Unknown
 
+mod across;
+mod cluster;
+mod deployment;
 mod line;
 mod names;
 mod notes;
@@ -24,11 +27,14 @@ mod queue;
 mod reply;
 mod request;
 mod script;
+mod servers;
 mod settings;
+mod slots;
 pub mod state;
 mod store;
 mod sweep;
 mod trouble;
+mod way;
 
 pub use line::Health;
 pub use settings::{Settings, SettingsError};

@@ -8,14 +8,15 @@ use std::pin::pin;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, Value};
+use redis::{Cmd, RedisError, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::request;
 use crate::script::{PLANS, Script};
-use crate::trouble::{Trouble, TroubleKind};
+use crate::trouble::{Redirection, Trouble, TroubleKind};
+use crate::way::Way;
 use jeton_core::{StoreError, StoreErrorKind, When, Written};
 
 /// Between two attempts to open a line: at first, and at most.
@@ -56,6 +57,29 @@ pub(crate) struct Line {
     lost: mpsc::Sender<(u64, Trouble)>,
 }
 
+/// Why a call has no answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: StoreError,
+    /// Whom to ask instead.
+    pub(crate) redirection: Option<Redirection>,
+}
+
+impl From<Failed> for StoreError {
+    fn from(failed: Failed) -> Self {
+        failed.error
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self {
+            error,
+            redirection: None,
+        }
+    }
+}
+
 /// What is called: a script, its keys and its arguments.
 pub(crate) struct Call<'a> {
     pub(crate) script: &'a Script,
@@ -91,6 +115,18 @@ impl Open {
         }
     }
 
+    /// The same on a node that is about to take over the slot.
+    async fn ask(&mut self, call: &Call<'_>) -> Result<Value, RedisError> {
+        let mut pipe = redis::pipe();
+        // With its text: two round trips would be two chances to be interrupted.
+        pipe.cmd("ASKING").ignore().add_command(call.command(false));
+        let said = self.connection.send_packed_commands(&pipe, 0, 2).await?;
+        said.into_iter()
+            .next_back()
+            .unwrap_or(Value::Nil)
+            .extract_error()
+    }
+
     async fn send(&mut self, command: &Cmd) -> Result<Value, RedisError> {
         self.connection
             .send_packed_command(command)
@@ -112,12 +148,12 @@ impl Open {
 
 impl Line {
     /// Opens a line and keeps it open until the last caller is gone. Needs to be called on a runtime.
-    pub(crate) fn keep(client: Client, timeout: Duration) -> Self {
+    pub(crate) fn keep(way: Way, timeout: Duration) -> Self {
         let (told, state) = watch::channel(State::Connecting);
         let (lost, hears) = mpsc::channel(16);
         tokio::spawn(
             Keeper {
-                client,
+                way,
                 timeout,
                 told,
                 hears,
@@ -152,18 +188,21 @@ impl Line {
     }
 
     /// Calls a script. Is over at `deadline` at the latest.
-    pub(crate) async fn call(
-        &self,
-        call: &Call<'_>,
-        deadline: Instant,
-    ) -> Result<Value, StoreError> {
+    pub(crate) async fn call(&self, call: &Call<'_>, deadline: Instant) -> Result<Value, Failed> {
         let mut open = self.open(deadline).await?;
         let said = timeout_at(deadline, open.call(call)).await;
         self.judge(open.number, said)
     }
 
+    /// The same on a node that is about to take over the slot.
+    pub(crate) async fn ask(&self, call: &Call<'_>, deadline: Instant) -> Result<Value, Failed> {
+        let mut open = self.open(deadline).await?;
+        let said = timeout_at(deadline, open.ask(call)).await;
+        self.judge(open.number, said)
+    }
+
     /// Sends a command. Is over at `deadline` at the latest.
-    pub(crate) async fn send(&self, command: &Cmd, deadline: Instant) -> Result<Value, StoreError> {
+    pub(crate) async fn send(&self, command: &Cmd, deadline: Instant) -> Result<Value, Failed> {
         let mut open = self.open(deadline).await?;
         let said = timeout_at(deadline, open.send(command)).await;
         self.judge(open.number, said)
@@ -173,18 +212,18 @@ impl Line {
         &self,
         number: u64,
         said: Result<Result<Value, RedisError>, Elapsed>,
-    ) -> Result<Value, StoreError> {
-        let trouble = match said {
+    ) -> Result<Value, Failed> {
+        let (trouble, redirection) = match said {
             Ok(Ok(value)) => return Ok(value),
-            Ok(Err(error)) => Trouble::from(&error),
-            Err(_) => Trouble::hangs(),
+            Ok(Err(error)) => (Trouble::from(&error), Redirection::of(&error)),
+            Err(_) => (Trouble::hangs(), None),
         };
         let error = trouble.error();
-        if trouble.needs_new_line() {
+        if trouble.needs_new_line() && redirection.is_none() {
             // A keeper that has enough to do has heard of it.
             let _ = self.lost.try_send((number, trouble));
         }
-        Err(error)
+        Err(Failed { error, redirection })
     }
 
     async fn open(&self, deadline: Instant) -> Result<Open, StoreError> {
@@ -210,7 +249,7 @@ impl Line {
 
 /// The side that opens.
 struct Keeper {
-    client: Client,
+    way: Way,
     timeout: Duration,
     told: watch::Sender<State>,
     hears: mpsc::Receiver<(u64, Trouble)>,
@@ -249,14 +288,8 @@ impl Keeper {
 
     /// Opens a line and tries it out. Callers wait for it no longer than a call may take.
     async fn open(&self, number: u64) -> Result<Open, Trouble> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None);
         let opening = async {
-            let connection = self
-                .client
-                .get_multiplexed_async_connection_with_config(&config)
-                .await?;
+            let connection = self.way.go().await?;
             let mut open = Open { number, connection };
             open.try_out().await.map(|()| open)
         };

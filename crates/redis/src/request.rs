@@ -1,7 +1,7 @@
 //! What the script is asked: plans as packed arguments. `plan.lua` reads what is written here.
 
 use jeton_core::{
-    Act, Cost, Micros, Mode, OnDeny, Op, Plan, PlanError, Quota, Receipt, RuleId, When,
+    Act, Cost, Kind, Micros, Mode, OnDeny, Op, Plan, PlanError, Quota, Receipt, RuleId, When,
 };
 
 use crate::names::Names;
@@ -18,7 +18,7 @@ pub(crate) struct Request {
 }
 
 /// One op as the script reads it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Packed {
     pub(crate) key: Vec<u8>,
     pub(crate) op: Vec<u8>,
@@ -33,26 +33,70 @@ struct Asked {
     on_deny: OnDeny,
 }
 
-impl Request {
-    pub(crate) fn new(plan: Plan<'_>, names: &Names) -> Self {
-        let ops = plan.ops();
-        let packed = |op: &Op<'_>| Packed {
-            key: names.state(op),
-            op: pack(op),
-        };
-        let asked = |op: &Op<'_>| Asked {
-            quota: op.quota.to_owned(),
+impl Asked {
+    fn of(op: &Op<'_>) -> Self {
+        Self {
+            quota: *op.quota,
             act: op.act,
             mode: op.mode,
             on_deny: op.on_deny,
-        };
+        }
+    }
+}
+
+impl Request {
+    pub(crate) fn new(plan: Plan<'_>, names: &Names) -> Self {
+        let ops = plan.ops();
+        let asked: Vec<Asked> = ops.iter().map(Asked::of).collect();
+        let packed = ops.iter().zip(&asked).map(|(op, asked)| Packed {
+            key: names.state(op),
+            op: pack(asked),
+        });
         Self {
-            packed: ops.iter().map(packed).collect(),
-            asked: ops.iter().map(asked).collect(),
+            packed: packed.collect(),
+            asked,
         }
     }
 
-    /// The kind of state of each op, as a number.
+    /// Some of its ops.
+    pub(crate) fn pick(&self, numbers: &[usize]) -> Self {
+        let of =
+            |number: &usize| Some((self.packed.get(*number)?.clone(), *self.asked.get(*number)?));
+        let (packed, asked) = numbers.iter().filter_map(of).unzip();
+        Self { packed, asked }
+    }
+
+    /// The same ops with other acts, none of which charges a denial.
+    pub(crate) fn with_acts(&self, mut other: impl FnMut(&Act, Kind) -> Act) -> Self {
+        let asked: Vec<Asked> = self
+            .asked
+            .iter()
+            .map(|asked| Asked {
+                act: other(&asked.act, asked.quota.kind()),
+                on_deny: OnDeny::Keep,
+                ..*asked
+            })
+            .collect();
+        let packed = self
+            .packed
+            .iter()
+            .zip(&asked)
+            .map(|(packed, asked)| Packed {
+                key: packed.key.clone(),
+                op: pack(asked),
+            });
+        Self {
+            packed: packed.collect(),
+            asked,
+        }
+    }
+
+    /// Whether each op has a vote.
+    pub(crate) fn modes(&self) -> impl Iterator<Item = Mode> {
+        self.asked.iter().map(|asked| asked.mode)
+    }
+
+    /// The quota of each op.
     pub(crate) fn quotas(&self) -> impl ExactSizeIterator<Item = &Quota> {
         self.asked.iter().map(|asked| &asked.quota)
     }
@@ -95,7 +139,7 @@ pub(crate) fn clock(when: When) -> Vec<u8> {
     clock
 }
 
-fn pack(op: &Op<'_>) -> Vec<u8> {
+fn pack(op: &Asked) -> Vec<u8> {
     let (number, units, receipt) = act(&op.act);
     let shadow = if op.mode == Mode::Shadow { SHADOW } else { 0 };
     let charges = if op.on_deny == OnDeny::Charge {
@@ -105,7 +149,7 @@ fn pack(op: &Op<'_>) -> Vec<u8> {
     };
     let mut bytes = Vec::with_capacity(64);
     bytes.extend_from_slice(&[op.quota.kind() as u8, number, shadow | charges]);
-    pack_quota(op.quota, &mut bytes);
+    pack_quota(&op.quota, &mut bytes);
     bytes.extend_from_slice(&units.get().to_le_bytes());
     if let Some((receipt, max_debt)) = receipt {
         bytes.extend_from_slice(&receipt.cost.to_le_bytes());

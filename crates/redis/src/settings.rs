@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use redis::{ConnectionInfo, IntoConnectionInfo as _};
+use crate::deployment::Deployment;
 
 /// The longest time that a call can be allowed.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -18,8 +18,9 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// ```
 #[derive(Clone)]
 pub struct Settings {
-    /// `redis://[user][:password@]host[:port][/db]`, `rediss://…` (with feature `tls`), or
-    /// `unix:///path?db=2&user=…&pass=…`.
+    /// `redis://[user][:password@]host[:port][/db]`, `unix:///path?db=2&user=…&pass=…`,
+    /// `redis-cluster://host,host…`, `redis-sentinel://host,host…/NAME[/db]`; `rediss…` with TLS
+    /// (feature `tls`).
     pub url: String,
     /// Within this time a call is answered, one way or the other.
     pub timeout: Duration,
@@ -40,7 +41,7 @@ impl Settings {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<ConnectionInfo, SettingsError> {
+    pub(crate) fn check(&self) -> Result<Deployment, SettingsError> {
         let is_plain = |c: char| c.is_ascii_graphic() && !"{}*?[]\\".contains(c);
         if !self.prefix.chars().all(is_plain) {
             return Err(SettingsError::Prefix);
@@ -55,20 +56,16 @@ impl Settings {
         {
             return Err(SettingsError::EmptySecret);
         }
-        let url = self.url.as_str();
-        let info = url.into_connection_info();
-        info.map_err(|error| SettingsError::Url {
-            reason: error.category().to_owned(),
-        })
+        Deployment::read(&self.url).map_err(|reason| SettingsError::Url { reason })
     }
 }
 
 /// Neither the password nor the secret.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let server = self.check().map(|info| info.addr().to_string());
+        let servers = self.check().map(|deployment| deployment.servers());
         f.debug_struct("Settings")
-            .field("server", &server.unwrap_or_default())
+            .field("servers", &servers.unwrap_or_default())
             .field("timeout", &self.timeout)
             .field("prefix", &self.prefix)
             .field("key_secret", &self.key_secret.is_some())
@@ -98,8 +95,8 @@ impl fmt::Display for SettingsError {
         match self {
             Self::Url { reason } => write!(
                 f,
-                "the store's url cannot be used ({reason}); write redis://host:port, rediss://host:port \
-                 or unix:///path"
+                "the store's url cannot be used ({reason}); write redis://host:port, unix:///path, \
+                 redis-cluster://host,host or redis-sentinel://host,host/NAME"
             ),
             Self::Prefix => f.write_str(
                 "a prefix is printable ASCII without blanks, braces and wildcards ({ } * ? [ ] \\)",

@@ -9,18 +9,18 @@ use jeton_core::{
     Answers, Micros, Note, NoteEdit, Op, Pending, Plan, Store, StoreError, StoreErrorKind,
     Submitted, When, Written,
 };
-use redis::Client;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
-use crate::line::{Health, Line};
+use crate::line::Health;
 use crate::names::Names;
-use crate::queue::Queue;
+use crate::reply::Told;
 use crate::request::Request;
+use crate::servers::Servers;
 use crate::settings::{Settings, SettingsError};
 use crate::trouble::Trouble;
-use crate::{notes, reply, sweep};
+use crate::{across, notes, reply, sweep};
 
 /// States on a Redis or Valkey server, shared by all nodes that name the same one.
 ///
@@ -41,8 +41,7 @@ pub struct RedisStore {
     runtime: Handle,
     names: Names,
     timeout: Duration,
-    line: Line,
-    queue: Queue,
+    servers: Servers,
     /// The latest instant of a steady clock that was asked about.
     latest_us: AtomicU64,
     disagreements: Arc<AtomicU64>,
@@ -50,7 +49,7 @@ pub struct RedisStore {
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let health = self.line.health();
+        let health = self.servers.health();
         f.debug_struct("RedisStore")
             .field("names", &self.names)
             .field("health", &health)
@@ -68,15 +67,14 @@ impl RedisStore {
         let refused = |error: redis::RedisError| SettingsError::Url {
             reason: error.category().into(),
         };
-        let client = Client::open(settings.check()?).map_err(refused)?;
+        let deployment = settings.check()?;
         let _on_runtime = runtime.enter();
-        let line = Line::keep(client, settings.timeout);
+        let servers = Servers::open(deployment, settings.timeout).map_err(refused)?;
         Ok(Self {
             runtime: runtime.clone(),
             names: Names::new(&settings.prefix, settings.key_secret.as_deref()),
             timeout: settings.timeout,
-            queue: Queue::open(line.clone(), settings.timeout),
-            line,
+            servers,
             latest_us: AtomicU64::new(0),
             disagreements: Arc::default(),
         })
@@ -87,12 +85,12 @@ impl RedisStore {
     /// # Errors
     /// [`Trouble`] if it does not: what is wrong, and the fix.
     pub async fn ready(&self) -> Result<(), Trouble> {
-        self.line.ready().await
+        self.servers.ready().await
     }
 
     /// How the server is doing.
     pub fn health(&self) -> Health {
-        self.line.health()
+        self.servers.health()
     }
 
     /// How often the script and the engine did not decide the same. Anything but 0 is a fault of this
@@ -112,8 +110,41 @@ impl RedisStore {
     /// # Errors
     /// [`StoreError`] of the first step that fails.
     pub async fn clear(&self) -> Result<u64, StoreError> {
-        let (line, pattern) = (self.line.clone(), self.names.pattern());
-        self.run(sweep::clear(line, pattern, self.timeout)).await
+        let (servers, pattern) = (self.servers.clone(), self.names.pattern());
+        let (timeout, deadline) = (self.timeout, self.deadline());
+        let clear = async move {
+            servers.known_by(deadline).await;
+            let mut removed = 0;
+            for line in servers.lines() {
+                removed += sweep::clear(line, &pattern, timeout).await?;
+            }
+            Ok(removed)
+        };
+        self.run(clear).await
+    }
+
+    /// Sends a plan on its way.
+    fn ask(&self, plan: Plan<'_>, when: When) -> Comes {
+        let request = Arc::new(Request::new(plan, &self.names));
+        if self.servers.are_known() && self.servers.decides_at_once(&request) {
+            let told = self.servers.send(Arc::clone(&request), when);
+            return Comes::Told(request, told);
+        }
+        let (servers, deadline) = (self.servers.clone(), self.deadline());
+        // What it has begun it brings to an end, whether or not somebody still waits for it.
+        let decided = self.runtime.spawn(async move {
+            servers.known_by(deadline).await;
+            let mut out = Answers::new();
+            across::decide(&servers, &request, when, &mut out)
+                .await
+                .map(|()| out)
+        });
+        Comes::Answered(self.run(async move {
+            match timeout_at(deadline, decided).await {
+                Ok(answered) => answered.unwrap_or(Err(GONE)),
+                Err(_) => Err(TOO_LATE),
+            }
+        }))
     }
 
     /// A steady clock never goes back: an earlier reading is an old one.
@@ -144,6 +175,11 @@ impl RedisStore {
     }
 }
 
+const TOO_LATE: StoreError = StoreError {
+    kind: StoreErrorKind::Timeout,
+    written: Written::Unknown,
+};
+
 /// The runtime has ended.
 const GONE: StoreError = StoreError {
     kind: StoreErrorKind::Unavailable,
@@ -153,18 +189,12 @@ const GONE: StoreError = StoreError {
 impl Store for RedisStore {
     fn submit(&self, plans: &[Plan<'_>], when: When, _out: &mut Answers) -> Submitted {
         let when = self.settle(when);
-        let ask = |plan: &Plan<'_>| {
-            let request = Arc::new(Request::new(*plan, &self.names));
-            (Arc::clone(&request), self.queue.send(request, when))
-        };
-        let asked: Vec<_> = plans.iter().map(ask).collect();
+        let comes: Vec<Comes> = plans.iter().map(|plan| self.ask(*plan, when)).collect();
         let disagreements = Arc::clone(&self.disagreements);
         Submitted::Later(Box::pin(async move {
             let mut out = Answers::new();
-            for (request, comes) in asked {
-                let told = comes.await.unwrap_or(Err(GONE));
-                let explained = told.and_then(|told| reply::explain(&request, &told, &mut out));
-                if let Err(error) = explained {
+            for comes in comes {
+                if let Err(error) = comes.answer(&mut out).await {
                     let differs = error.kind == StoreErrorKind::BadAnswer;
                     disagreements.fetch_add(u64::from(differs), Ordering::Relaxed);
                     out.push_failed(error);
@@ -175,18 +205,47 @@ impl Store for RedisStore {
     }
 
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
-        let (line, key) = (self.line.clone(), self.names.notes());
-        self.run(notes::change(
-            line,
-            key,
-            edit,
-            self.settle(when),
-            self.deadline(),
-        ))
+        let key = self.names.notes();
+        let (servers, when, deadline) = (self.servers.clone(), self.settle(when), self.deadline());
+        self.run(async move {
+            servers.known_by(deadline).await;
+            let line = servers.line_of(&key)?;
+            notes::change(line, key, edit, when, deadline).await
+        })
     }
 
     fn notes(&self, when: When) -> Pending<Vec<Note>> {
-        let (line, key) = (self.line.clone(), self.names.notes());
-        self.run(notes::list(line, key, self.settle(when), self.deadline()))
+        let key = self.names.notes();
+        let (servers, when, deadline) = (self.servers.clone(), self.settle(when), self.deadline());
+        self.run(async move {
+            servers.known_by(deadline).await;
+            let line = servers.line_of(&key)?;
+            notes::list(line, key, when, deadline).await
+        })
+    }
+}
+
+/// An answer on its way.
+enum Comes {
+    /// The words of the script, still to be explained.
+    Told(Arc<Request>, oneshot::Receiver<Result<Told, StoreError>>),
+    /// The answer itself.
+    Answered(Pending<Answers>),
+}
+
+impl Comes {
+    async fn answer(self, out: &mut Answers) -> Result<(), StoreError> {
+        match self {
+            Self::Told(request, told) => {
+                let told = told.await.unwrap_or(Err(GONE))?;
+                reply::explain(&request, &told, out)
+            }
+            Self::Answered(answers) => {
+                let answers = answers.await?;
+                let (verdict, decisions) = answers.plan(0);
+                out.push(verdict?, decisions);
+                Ok(())
+            }
+        }
     }
 }

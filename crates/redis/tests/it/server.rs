@@ -150,6 +150,15 @@ impl Server {
         RedisStore::open(&self.settings(), RUNTIME.handle()).unwrap()
     }
 
+    /// Ends it without a word.
+    pub(crate) fn kill(&self) {
+        let sent = Command::new("kill")
+            .args(["-KILL", &self.pid.to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
     /// A connection beside the store's.
     pub(crate) fn client(&self) -> redis::Connection {
         redis::Client::open(self.url())
