@@ -2,7 +2,8 @@
 -- plan that is denied writes only what the clock law and `on_deny` demand.
 --
 -- KEYS     the states, in the order of the ops of all plans
--- ARGV[1]  whose clock (0: this server's), now (8), then the number of ops of each plan (1 each)
+-- ARGV[1]  whose clock (0: this server's), now (8), then of each plan the number of its ops (1), with
+--          64 if it is only tried (nothing is written), with 128 if it was denied elsewhere
 -- ARGV[n]  one op each: kind, act, flags, limit, span, n, r, cost; a settle or renewal also its
 --          receipt: cost, part, at, mark, and the most debt
 -- returns  now (8), then for each plan its answer (1), and for each of its ops, unless the plan is
@@ -11,6 +12,7 @@
 local OP, RECEIPT = '<BBBI4I8I4I4I4', '<I4I4I8I8I4'
 local OP_BYTES = 27
 local SHADOW, DENIAL_CHARGES = 1, 2
+local TRIED, DENIED_ELSEWHERE = 64, 128
 local PLAN_DENIED, PLAN_ALLOWED, PLAN_BAD = 0, 1, 2
 
 local MAKE = { bucket, fixed_window, fixed_window, sliding_counter, sliding_log, concurrency, ticket }
@@ -93,14 +95,13 @@ local function is_bad(ops)
   return bad
 end
 
-local function decide_all(ops)
+local function decide_all(ops, denied)
   for _, op in ipairs(ops) do
     op.is_bad = not op.algorithm.read(op)
   end
   if is_bad(ops) then
     return PLAN_BAD
   end
-  local denied = false
   for _, op in ipairs(ops) do
     op.fit = op.algorithm.decide(op)
     denied = denied or not (op.is_shadow or passes(op.fit))
@@ -146,12 +147,14 @@ now = min(now, LAST_NOW)
 
 local reply, at = { pack('<I8', now) }, 0
 for index = 10, #header do
-  local ops = {}
-  for number = 1, header:byte(index) do
+  local ops, size = {}, header:byte(index)
+  local is_denied = size >= DENIED_ELSEWHERE
+  local is_tried = size % DENIED_ELSEWHERE >= TRIED
+  for number = 1, size % TRIED do
     at = at + 1
     ops[number] = read_op(KEYS[at], ARGV[at + 1])
   end
-  local answer = decide_all(ops)
+  local answer = decide_all(ops, is_denied)
   reply[#reply + 1] = pack('B', answer)
   if answer ~= PLAN_BAD then
     for _, op in ipairs(ops) do
@@ -159,8 +162,10 @@ for index = 10, #header do
       reply[#reply + 1] = pack('<BI4', op.fit, #old)
       reply[#reply + 1] = old
     end
-    for _, op in ipairs(ops) do
-      write(op)
+    if not is_tried then
+      for _, op in ipairs(ops) do
+        write(op)
+      end
     end
   end
 end

@@ -4,7 +4,9 @@
 //! cost the server little more than half of what they cost one by one. On a cluster a script has keys
 //! of one slot only: there as many calls go together as there are slots.
 
+use std::future::poll_fn;
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -139,10 +141,18 @@ async fn drive(driver: Driver, mut waiting: mpsc::Receiver<Job>) {
         let turn = Arc::new(turn);
         for batch in by_sort(fill(first, &mut waiting, &mut next)) {
             let (driver, turn) = (driver.clone(), Arc::clone(&turn));
-            tokio::spawn(async move {
+            let mut deciding = Box::pin(async move {
                 driver.decide(batch).await;
                 drop(turn);
             });
+            // Plans are decided in the order in which they came: this one is on its way before the
+            // next one is.
+            if poll_fn(|context| Poll::Ready(deciding.as_mut().poll(context)))
+                .await
+                .is_pending()
+            {
+                tokio::spawn(deciding);
+            }
         }
     }
 }
@@ -186,7 +196,7 @@ impl Driver {
     /// Decides plans in one call and hands out the answers.
     async fn decide(&self, batch: Vec<Job>) {
         let sizes: Vec<usize> = batch.iter().map(|job| job.request.packed.len()).collect();
-        let failed = match self.call(&batch, &sizes).await {
+        let failed = match self.call(&batch).await {
             Ok(Value::BulkString(bytes)) => match reply::split(Bytes::from(bytes), &sizes) {
                 Some(told) => {
                     return batch.into_iter().zip(told).for_each(|(job, told)| {
@@ -201,11 +211,11 @@ impl Driver {
         self.fail(batch, &failed);
     }
 
-    async fn call(&self, batch: &[Job], sizes: &[usize]) -> Result<Value, Failed> {
+    async fn call(&self, batch: &[Job]) -> Result<Value, Failed> {
         let Some(first) = batch.first() else {
             return Ok(Value::Nil);
         };
-        let head = request::head(first.when, sizes.iter().copied());
+        let head = request::head(first.when, batch.iter().map(|job| &*job.request));
         let packed = || batch.iter().flat_map(|job| &job.request.packed);
         let ops = packed().map(|packed| packed.op.as_slice());
         let call = Call {

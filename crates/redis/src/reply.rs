@@ -70,6 +70,7 @@ pub(crate) fn explain(request: &Request, told: &Told, out: &mut Answers) -> Resu
     request.with_plan(decide).map_err(|_| BAD_ANSWER)?;
     let (verdict, decisions) = answers.plan(0);
     let verdict = verdict?;
+    let decisions = decisions.get(..told.ops.len()).unwrap_or_default();
     if !concur(told, &verdict, decisions) {
         return Err(BAD_ANSWER);
     }

@@ -1,7 +1,9 @@
 //! What the script is asked: plans as packed arguments. `plan.lua` reads what is written here.
 
+use std::sync::LazyLock;
+
 use jeton_core::{
-    Act, Cost, Kind, Micros, Mode, OnDeny, Op, Plan, PlanError, Quota, Receipt, RuleId, When,
+    Act, Cost, Kind, Micros, Mode, OnDeny, Op, Plan, PlanError, Quota, Receipt, RuleId, Span, When,
 };
 
 use crate::names::Names;
@@ -9,12 +11,39 @@ use crate::names::Names;
 const SHADOW: u8 = 1;
 const DENIAL_CHARGES: u8 = 2;
 
+/// What is to be made of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Stance {
+    /// It is decided.
+    #[default]
+    Decide,
+    /// It is decided, and nothing is written.
+    Try,
+    /// It is part of one that was denied elsewhere.
+    Denied,
+}
+
+impl Stance {
+    /// Stands beside the number of ops, of which there are at most 32.
+    const fn flag(self) -> u8 {
+        match self {
+            Self::Decide => 0,
+            Self::Try => 0x40,
+            Self::Denied => 0x80,
+        }
+    }
+}
+
+/// What every other op of a denied plan comes to: a ticket is never just taken.
+static DENIES: LazyLock<Option<Quota>> = LazyLock::new(|| Quota::ticket(Span::SECOND).ok());
+
 /// One plan, as it goes to the server and as its answer is explained afterwards: it borrows nothing.
 #[derive(Debug)]
 pub(crate) struct Request {
     /// The key of each op's state, and the op packed.
     pub(crate) packed: Vec<Packed>,
     asked: Vec<Asked>,
+    pub(crate) stance: Stance,
 }
 
 /// One op as the script reads it.
@@ -55,6 +84,7 @@ impl Request {
         Self {
             packed: packed.collect(),
             asked,
+            stance: Stance::Decide,
         }
     }
 
@@ -63,7 +93,11 @@ impl Request {
         let of =
             |number: &usize| Some((self.packed.get(*number)?.clone(), *self.asked.get(*number)?));
         let (packed, asked) = numbers.iter().filter_map(of).unzip();
-        Self { packed, asked }
+        Self {
+            packed,
+            asked,
+            stance: self.stance,
+        }
     }
 
     /// The same ops with other acts, none of which charges a denial.
@@ -88,6 +122,16 @@ impl Request {
         Self {
             packed: packed.collect(),
             asked,
+            stance: Stance::Decide,
+        }
+    }
+
+    /// The same from another stance.
+    pub(crate) fn with_stance(&self, stance: Stance) -> Self {
+        Self {
+            packed: self.packed.clone(),
+            asked: self.asked.clone(),
+            stance,
         }
     }
 
@@ -102,13 +146,14 @@ impl Request {
     }
 
     /// Hands out the plan again, each op's number in the place of its rule and key: they tell the ops
-    /// apart, and no decision depends on more.
+    /// apart, and no decision depends on more. Where it was denied elsewhere, an op that denies is the
+    /// last.
     pub(crate) fn with_plan<T>(&self, decide: impl FnOnce(Plan<'_>) -> T) -> Result<T, PlanError> {
         let numbered = |(number, asked): (u64, &'_ Asked)| -> (RuleId, Asked) {
             (RuleId::new(number), *asked)
         };
         let owned: Vec<_> = (0..).zip(&self.asked).map(numbered).collect();
-        let ops: Vec<Op<'_>> = owned
+        let mut ops: Vec<Op<'_>> = owned
             .iter()
             .map(|(rule, asked)| Op {
                 mode: asked.mode,
@@ -116,15 +161,18 @@ impl Request {
                 ..Op::new(*rule, &[], &asked.quota, asked.act)
             })
             .collect();
+        if let (Stance::Denied, Some(quota)) = (self.stance, &*DENIES) {
+            ops.push(Op::take(RuleId::new(u64::MAX), &[], quota, Cost::ONE));
+        }
         Plan::new(&ops).map(decide)
     }
 }
 
 /// The head of a call: whose clock, and how many ops each plan has.
-pub(crate) fn head(when: When, plan_sizes: impl Iterator<Item = usize>) -> Vec<u8> {
+pub(crate) fn head<'a>(when: When, requests: impl Iterator<Item = &'a Request>) -> Vec<u8> {
     let mut head = clock(when);
-    // A plan has at most 32 ops.
-    head.extend(plan_sizes.map(|ops| u8::try_from(ops).unwrap_or(u8::MAX)));
+    let size = |request: &Request| u8::try_from(request.packed.len()).unwrap_or(0);
+    head.extend(requests.map(|request| size(request) | request.stance.flag()));
     head
 }
 

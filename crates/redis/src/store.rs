@@ -123,24 +123,50 @@ impl RedisStore {
         self.run(clear).await
     }
 
-    /// Sends a plan on its way.
-    fn ask(&self, plan: Plan<'_>, when: When) -> Comes {
-        let request = Arc::new(Request::new(plan, &self.names));
-        if self.servers.are_known() && self.servers.decides_at_once(&request) {
-            let told = self.servers.send(Arc::clone(&request), when);
-            return Comes::Told(request, told);
+    /// Sends plans on their way; those that share a key are decided in their order.
+    fn ask(&self, plans: &[Plan<'_>], when: When) -> Vec<Comes> {
+        let requests: Vec<Arc<Request>> = plans
+            .iter()
+            .map(|plan| Arc::new(Request::new(*plan, &self.names)))
+            .collect();
+        let at_once = |request: &Arc<Request>| self.servers.decides_at_once(request);
+        if self.servers.are_known() && requests.iter().all(at_once) {
+            let send = |request: Arc<Request>| {
+                let told = self.servers.send(Arc::clone(&request), when);
+                Comes::Told(request, told)
+            };
+            return requests.into_iter().map(send).collect();
         }
-        let (servers, deadline) = (self.servers.clone(), self.deadline());
-        // What it has begun it brings to an end, whether or not somebody still waits for it.
-        let decided = self.runtime.spawn(async move {
-            servers.known_by(deadline).await;
-            let mut out = Answers::new();
-            across::decide(&servers, &request, when, &mut out)
-                .await
-                .map(|()| out)
-        });
+        let mut comes: Vec<Option<Comes>> = requests.iter().map(|_| None).collect();
+        for row in across::rows(&requests) {
+            let mut answers = Vec::new();
+            for number in row {
+                if let (Some(request), Some(comes)) = (requests.get(number), comes.get_mut(number))
+                {
+                    let (answer, answered) = oneshot::channel();
+                    answers.push((Arc::clone(request), answer));
+                    *comes = Some(self.in_time(answered));
+                }
+            }
+            let (servers, deadline) = (self.servers.clone(), self.deadline());
+            // What it has begun it brings to an end, whether or not somebody still waits for it.
+            self.runtime.spawn(async move {
+                servers.known_by(deadline).await;
+                for (request, answer) in answers {
+                    let mut out = Answers::new();
+                    let decided = across::decide(&servers, &request, when, &mut out).await;
+                    let _ = answer.send(decided.map(|()| out));
+                }
+            });
+        }
+        comes.into_iter().flatten().collect()
+    }
+
+    /// An answer that is over at the deadline.
+    fn in_time(&self, answered: oneshot::Receiver<Result<Answers, StoreError>>) -> Comes {
+        let deadline = self.deadline();
         Comes::Answered(self.run(async move {
-            match timeout_at(deadline, decided).await {
+            match timeout_at(deadline, answered).await {
                 Ok(answered) => answered.unwrap_or(Err(GONE)),
                 Err(_) => Err(TOO_LATE),
             }
@@ -189,7 +215,7 @@ const GONE: StoreError = StoreError {
 impl Store for RedisStore {
     fn submit(&self, plans: &[Plan<'_>], when: When, _out: &mut Answers) -> Submitted {
         let when = self.settle(when);
-        let comes: Vec<Comes> = plans.iter().map(|plan| self.ask(*plan, when)).collect();
+        let comes = self.ask(plans, when);
         let disagreements = Arc::clone(&self.disagreements);
         Submitted::Later(Box::pin(async move {
             let mut out = Answers::new();
