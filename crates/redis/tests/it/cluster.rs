@@ -1,8 +1,6 @@
 //! A cluster of three primaries with a replica each.
 
-use std::net::TcpListener;
 use std::sync::{Arc, LazyLock};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use jeton_core::{Anchor, Cost, Fit, Op, Plan, Quota, Rate, RuleId, Span, Store, When};
@@ -10,7 +8,7 @@ use jeton_redis::{Health, RedisStore, Settings};
 use jeton_testkit::laws::StoreConfig;
 
 use crate::mirror::submit;
-use crate::server::{RUNTIME, Server, Version};
+use crate::server::{RUNTIME, Server, Version, free_port, wait_until};
 
 const PRIMARIES: usize = 3;
 /// The last slot of each primary.
@@ -51,9 +49,7 @@ impl Cluster {
     }
 
     fn ask<T: redis::FromRedisValue>(&self, node: usize, words: &[&str]) -> T {
-        let (name, rest) = words.split_first().unwrap();
-        let mut client = self.nodes[node].0.client();
-        redis::cmd(name).arg(rest).query(&mut client).unwrap()
+        self.nodes[node].0.ask(words)
     }
 
     fn meet(&self) {
@@ -109,28 +105,6 @@ impl Cluster {
         let store = RedisStore::open(&self.settings(), RUNTIME.handle()).unwrap();
         RUNTIME.block_on(store.ready()).unwrap();
         store
-    }
-}
-
-/// A free port whose cluster bus is free as well.
-fn free_port() -> u16 {
-    loop {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        if port < 55_000 && TcpListener::bind(("127.0.0.1", port + 10_000)).is_ok() {
-            return port;
-        }
-    }
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what}: not yet");
-        sleep(Duration::from_millis(20));
     }
 }
 

@@ -10,4 +10,5 @@ mod mirror;
 mod outage;
 mod processes;
 mod proxy;
+mod sentinel;
 mod server;

@@ -1,6 +1,7 @@
 //! Real servers, started on sockets in folders of their own, and gone with the test.
 
 use std::io::Read as _;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -61,6 +62,28 @@ static PROGRAM_8_2: LazyLock<PathBuf> = LazyLock::new(|| {
     program
 });
 
+/// A free port, and so is the one of its cluster bus.
+pub(crate) fn free_port() -> u16 {
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        if port < 55_000 && TcpListener::bind(("127.0.0.1", port + 10_000)).is_ok() {
+            return port;
+        }
+    }
+}
+
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what}: not yet");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 pub(crate) struct Server {
     pub(crate) socket: PathBuf,
     _folder: TempDir,
@@ -88,6 +111,32 @@ impl Server {
     }
 
     fn start_in(folder: TempDir, version: Version, socket: PathBuf, settings: &[&str]) -> Self {
+        let usual = [
+            "--port",
+            "0",
+            "--save",
+            "",
+            "--unixsocket",
+            socket.to_str().unwrap(),
+        ];
+        let arguments = [&usual, settings].concat();
+        Self::run(folder, version, socket.clone(), &arguments)
+    }
+
+    /// Starts a sentinel that watches the primary at this port under the name `mine`.
+    pub(crate) fn sentinel(version: Version, port: u16, primary: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("redis.sock");
+        let settings = format!(
+            "port {port}\nunixsocket {}\nsentinel monitor mine 127.0.0.1 {primary} 1\n\
+             sentinel down-after-milliseconds mine 500\nsentinel failover-timeout mine 3000\n",
+            socket.display()
+        );
+        std::fs::write(folder.path().join("sentinel.conf"), settings).unwrap();
+        Self::run(folder, version, socket, &["sentinel.conf", "--sentinel"])
+    }
+
+    fn run(folder: TempDir, version: Version, socket: PathBuf, arguments: &[&str]) -> Self {
         // The shell ends the server when this process is gone, however that comes about.
         let mut keeper = Command::new("sh")
             .args([
@@ -96,9 +145,7 @@ impl Server {
                 "keeper",
             ])
             .arg(version.program())
-            .args(["--port", "0", "--save", "", "--unixsocket"])
-            .arg(&socket)
-            .args(settings)
+            .args(arguments)
             .current_dir(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -121,14 +168,8 @@ impl Server {
     }
 
     fn wait_until_up(&self) {
-        let start = Instant::now();
-        while std::os::unix::net::UnixStream::connect(&self.socket).is_err() {
-            assert!(
-                start.elapsed() < Duration::from_secs(20),
-                "the server does not start"
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let connects = || std::os::unix::net::UnixStream::connect(&self.socket).is_ok();
+        wait_until("the server is up", connects);
     }
 
     pub(crate) fn url(&self) -> String {
@@ -157,6 +198,15 @@ impl Server {
             .status()
             .unwrap();
         assert!(sent.success());
+    }
+
+    /// The answer to a command.
+    pub(crate) fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        let (name, rest) = words.split_first().unwrap();
+        redis::cmd(name)
+            .arg(rest)
+            .query(&mut self.client())
+            .unwrap()
     }
 
     /// A connection beside the store's.
