@@ -20,7 +20,8 @@ pub(crate) enum Deployment {
 }
 
 impl Deployment {
-    pub(crate) fn read(url: &str) -> Result<Self, String> {
+    pub(crate) fn read(url: &str, root: Option<&[u8]>) -> Result<Self, String> {
+        let info = |url: &str| info(url, root);
         let (scheme, rest) = url.split_once("://").ok_or("it has no scheme")?;
         let plain = if scheme.starts_with("rediss") {
             "rediss"
@@ -109,15 +110,39 @@ fn hosts(rest: &str) -> Result<Hosts<'_>, String> {
     Ok(Hosts { user, names, path })
 }
 
-fn info(url: &str) -> Result<ConnectionInfo, String> {
+fn info(url: &str, root: Option<&[u8]>) -> Result<ConnectionInfo, String> {
     let told = |error: RedisError| error.category().to_owned();
     let info = url.into_connection_info().map_err(told)?;
     if !info.addr().is_supported() {
         return Err("this build has no TLS (feature `tls`)".to_owned());
     }
+    let info = with_root(info, root).map_err(told)?;
     // A call is one small packet, and somebody waits for it.
     let tcp = info.tcp_settings().clone().set_nodelay(true);
     Ok(info.set_tcp_settings(tcp))
+}
+
+/// Where the certificate is to be signed by this root (PEM), if there is one.
+#[cfg(feature = "tls")]
+fn with_root(info: ConnectionInfo, root: Option<&[u8]>) -> Result<ConnectionInfo, RedisError> {
+    if !matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+        return Ok(info);
+    }
+    // Whoever is the first to say so has chosen for the whole process.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let Some(root) = root else { return Ok(info) };
+    let certificates = redis::TlsCertificates {
+        client_tls: None,
+        root_cert: Some(root.to_vec()),
+    };
+    let client = redis::Client::build_with_tls(info, certificates)?;
+    Ok(client.get_connection_info().clone())
+}
+
+#[cfg(not(feature = "tls"))]
+#[allow(clippy::unnecessary_wraps)] // the other one may fail
+fn with_root(info: ConnectionInfo, _root: Option<&[u8]>) -> Result<ConnectionInfo, RedisError> {
+    Ok(info)
 }
 
 #[cfg(test)]
@@ -126,9 +151,10 @@ mod tests {
 
     #[test]
     fn one_url_names_any_deployment() {
-        let one = Deployment::read("redis://:pw@one:1/2").unwrap();
+        let one = Deployment::read("redis://:pw@one:1/2", None).unwrap();
         assert_eq!(one.servers(), ["one:1"]);
-        let Deployment::Cluster(nodes) = Deployment::read("redis-cluster://u:p@a,b:7").unwrap()
+        let Deployment::Cluster(nodes) =
+            Deployment::read("redis-cluster://u:p@a,b:7", None).unwrap()
         else {
             panic!("a cluster")
         };
@@ -139,7 +165,7 @@ mod tests {
             sentinels,
             name,
             primary,
-        } = Deployment::read(url).unwrap()
+        } = Deployment::read(url, None).unwrap()
         else {
             panic!("sentinels")
         };
@@ -167,7 +193,7 @@ mod tests {
             "redis-cluster://a,,b",
             "redis-sentinel://a,b",
         ] {
-            assert!(Deployment::read(url).is_err(), "{url}");
+            assert!(Deployment::read(url, None).is_err(), "{url}");
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Settings {
     /// `redis-cluster://host,host…`, `redis-sentinel://host,host…/NAME[/db]`; `rediss…` with TLS
     /// (feature `tls`).
     pub url: String,
+    /// With TLS: the root (PEM) by which servers are believed, in the place of the system's.
+    pub tls_root: Option<Box<[u8]>>,
     /// Within this time a call is answered, one way or the other.
     pub timeout: Duration,
     /// Stands before every key, after `jeton1:`. Two prefixes share nothing.
@@ -35,6 +37,7 @@ impl Settings {
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
+            tls_root: None,
             timeout: Duration::from_millis(20),
             prefix: String::new(),
             key_secret: None,
@@ -56,7 +59,8 @@ impl Settings {
         {
             return Err(SettingsError::EmptySecret);
         }
-        Deployment::read(&self.url).map_err(|reason| SettingsError::Url { reason })
+        Deployment::read(&self.url, self.tls_root.as_deref())
+            .map_err(|reason| SettingsError::Url { reason })
     }
 }
 

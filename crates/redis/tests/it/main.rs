@@ -12,3 +12,4 @@ mod processes;
 mod proxy;
 mod sentinel;
 mod server;
+mod tls;
