@@ -186,16 +186,18 @@ local function sliding_log()
     if s.live == 0 then
       return
     end
+    -- The latest stamp that the mark can stand for.
+    local named = s.raw - (s.raw - op.receipt_mark) % HORIZON
     local index = search(op, s.gone, function(index)
       local stamp = entry(op, index)
-      return stamp < op.receipt_mark
+      return stamp < named
     end)
     if index == op.count then
       return
     end
     local stamp, _, cost = entry(op, index)
     local given = min(units, cost)
-    if stamp ~= op.receipt_mark or given == 0 then
+    if stamp ~= named or given == 0 then
       return
     end
     touch(op, index)

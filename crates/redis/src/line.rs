@@ -1,8 +1,8 @@
 //! The line to the server: one multiplexed connection, opened again by itself.
 //!
 //! A keeper watches it. While it is down, calls are told so at once and cost nothing; while it is being
-//! opened for the first time, or again after it was cut, they wait for it as long as they may. A line
-//! that hangs counts as down until a new one has answered.
+//! opened for the first time, or again after it was cut or refused, they wait for it as long as they
+//! may. A line that hangs counts as down until a new one has answered.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -266,11 +266,10 @@ impl Keeper {
                     let Some(trouble) = self.watch(open).await else {
                         return;
                     };
-                    let was_cut = trouble.kind == TroubleKind::Unreachable;
-                    let state = if was_cut {
-                        State::Connecting
-                    } else {
+                    let state = if trouble.kind == TroubleKind::Hangs {
                         State::Down(trouble)
+                    } else {
+                        State::Connecting
                     };
                     self.told.send_replace(state);
                 }

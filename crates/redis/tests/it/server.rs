@@ -96,21 +96,16 @@ impl Server {
     pub(crate) fn start(version: Version, settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("redis.sock");
-        Self::start_in(folder, version, socket, settings)
+        Self::start_in(folder, version, &socket, settings)
     }
 
     /// Starts a server in the place of another one.
     pub(crate) fn start_at(version: Version, socket: &Path) -> Self {
         std::fs::remove_file(socket).unwrap();
-        Self::start_in(
-            tempfile::tempdir().unwrap(),
-            version,
-            socket.to_owned(),
-            &[],
-        )
+        Self::start_in(tempfile::tempdir().unwrap(), version, socket, &[])
     }
 
-    fn start_in(folder: TempDir, version: Version, socket: PathBuf, settings: &[&str]) -> Self {
+    fn start_in(folder: TempDir, version: Version, socket: &Path, settings: &[&str]) -> Self {
         let usual = [
             "--port",
             "0",
@@ -120,7 +115,7 @@ impl Server {
             socket.to_str().unwrap(),
         ];
         let arguments = [&usual, settings].concat();
-        Self::run(folder, version, socket.clone(), &arguments)
+        Self::run(folder, version, socket.to_owned(), &arguments)
     }
 
     /// Starts a sentinel that watches the primary at this port under the name `mine`.
