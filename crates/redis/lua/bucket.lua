@@ -12,14 +12,6 @@ local function bucket()
     return HORIZON, 0
   end
 
-  -- Another quota has other n-ths: what does not fit counts as one us more.
-  local function read_instant(op, at, part)
-    if part >= op.n then
-      return at + 1, 0
-    end
-    return at, part
-  end
-
   -- Whether `k` units take at most `us` and `part` n-ths, when `head` n-ths have passed already.
   local function come_within(op, k, head, us, part)
     local parts = k * op.r + head
@@ -44,60 +36,38 @@ local function bucket()
     return k
   end
 
-  -- How many units, the last begun one included, come in `elapsed` us and `part` n-ths, as far as
-  -- `most`: one more than those that are over before that.
-  local function units_begun_in(op, elapsed, part, most)
-    local d = op.span * op.n + op.r
-    if elapsed * op.n + part <= EXACT then
-      return min(most, div_ceil(elapsed * op.n + part, d))
-    end
-    local k = min(most, floor(elapsed / d * op.n))
-    while k > 0 and not come_within(op, k, 0, elapsed, part) do
-      k = k - 1
-    end
-    while k < most and come_within(op, k + 1, 0, elapsed, part) do
-      k = k + 1
-    end
-    local us, left = later(op, 0, 0, k)
-    local exactly = us == elapsed and left == part
-    return min(most, exactly and k or k + 1)
-  end
-
-  local function settle_at_now(s)
-    s.at, s.part, s.owed, s.full, s.full_part = now, 0, 0, now, 0
-  end
-
   local function full_us(s)
     return s.full + (s.full_part > 0 and 1 or 0)
   end
 
-  -- Moves the anchor over every unit that has come back by now.
-  local function advance(op, s)
-    if full_us(s) <= now then
-      return settle_at_now(s)
-    end
-    local back = units_in(op, saturating_sub(now, s.at), s.part, s.owed)
-    s.at, s.part = later(op, s.at, s.part, back)
-    s.owed = s.owed - back
-  end
-
   local function read(op)
-    return read_cell(op) and (not op.old or op.b <= MAX_UNITS)
+    return read_cell(op) and op.b <= MAX_UNITS
   end
 
   local function load(op)
     local s = { rewound = false, at = now, part = 0, owed = 0, full = now, full_part = 0 }
-    if not op.old or op.b == 0 then
+    local owed = op.b
+    if owed == 0 then
       return s
     end
-    s.owed = op.b
-    local at, part = read_instant(op, op.at, op.a)
-    s.rewound = now < at
-    if not s.rewound then
-      s.at, s.part = at, part
+    local at, part = op.at, op.a
+    if part >= op.n then
+      -- Another quota has other n-ths: what does not fit counts as one us more.
+      at, part = at + 1, 0
     end
-    s.full, s.full_part = later(op, s.at, s.part, s.owed)
-    advance(op, s)
+    if now < at then
+      s.rewound, at, part = true, now, 0
+    end
+    local full, full_part = later(op, at, part, owed)
+    if full + (full_part > 0 and 1 or 0) <= now then
+      return s
+    end
+    -- The anchor moves over every unit that has come back by now.
+    local back = units_in(op, now - at, part, owed)
+    if back > 0 then
+      at, part = later(op, at, part, back)
+    end
+    s.at, s.part, s.owed, s.full, s.full_part = at, part, owed - back, full, full_part
     return s
   end
 
@@ -110,29 +80,6 @@ local function bucket()
     s.full, s.full_part = later(op, s.full, s.full_part, cost)
   end
 
-  local function give(op, s, units)
-    s.owed = saturating_sub(s.owed, units)
-    if s.owed == 0 then
-      settle_at_now(s)
-    else
-      s.full, s.full_part = later(op, s.at, s.part, s.owed)
-    end
-  end
-
-  local function lower(op, s, units)
-    -- Plain subtraction would hand out units that have come back already: take, wait, cancel would
-    -- let a burst pass twice. A clock that went back counts as standing still.
-    local due, part = read_instant(op, op.receipt_mark, op.receipt_part)
-    local ahead = due - max(now, op.receipt_at)
-    if ahead >= 0 then
-      give(op, s, units_begun_in(op, ahead, part, units))
-    end
-  end
-
-  local function raise(op, s, units, most_debt)
-    charge(op, s, min(units, saturating_sub(op.limit + most_debt, s.owed)))
-  end
-
   local function write(op, s)
     if s.owed == 0 then
       return erase(op)
@@ -140,6 +87,55 @@ local function bucket()
     write_cell(op, s.at, s.part, s.owed, 0, full_us(s))
   end
 
-  return { read = read, load = load, room = room, charge = charge, give = give, lower = lower,
-    raise = raise, write = write }
+  -- What settles and gives back needs.
+  local function settling(algorithm)
+    -- How many units, the last begun one included, come in `elapsed` us and `part` n-ths, as far as
+    -- `most`: one more than those that are over before that.
+    local function units_begun_in(op, elapsed, part, most)
+      local d = op.span * op.n + op.r
+      if elapsed * op.n + part <= EXACT then
+        return min(most, div_ceil(elapsed * op.n + part, d))
+      end
+      local k = min(most, floor(elapsed / d * op.n))
+      while k > 0 and not come_within(op, k, 0, elapsed, part) do
+        k = k - 1
+      end
+      while k < most and come_within(op, k + 1, 0, elapsed, part) do
+        k = k + 1
+      end
+      local us, left = later(op, 0, 0, k)
+      local exactly = us == elapsed and left == part
+      return min(most, exactly and k or k + 1)
+    end
+
+    local function give(op, s, units)
+      s.owed = saturating_sub(s.owed, units)
+      if s.owed == 0 then
+        s.at, s.part, s.full, s.full_part = now, 0, now, 0
+      else
+        s.full, s.full_part = later(op, s.at, s.part, s.owed)
+      end
+    end
+
+    function algorithm.lower(op, s, units)
+      -- Plain subtraction would hand out units that have come back already: take, wait, cancel would
+      -- let a burst pass twice. A clock that went back counts as standing still.
+      local due, part = op.receipt_mark, op.receipt_part
+      if part >= op.n then
+        due, part = due + 1, 0
+      end
+      local ahead = due - max(now, op.receipt_at)
+      if ahead >= 0 then
+        give(op, s, units_begun_in(op, ahead, part, units))
+      end
+    end
+
+    function algorithm.raise(op, s, units, most_debt)
+      charge(op, s, min(units, saturating_sub(op.limit + most_debt, s.owed)))
+    end
+
+    algorithm.give = give
+  end
+
+  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
 end

@@ -143,7 +143,7 @@ local function concurrency()
     elseif act == RENEW then
       return renew(op, s)
     elseif act == RESET then
-      op.erases = true
+      op.edit = ERASE
     end
     return SETTLED
   end

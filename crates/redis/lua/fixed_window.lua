@@ -37,7 +37,7 @@ local function fixed_window()
   end
 
   local function read(op)
-    return read_cell(op) and (not op.old or op.a + op.b <= MAX_UNITS)
+    return read_cell(op) and op.a + op.b <= MAX_UNITS
   end
 
   local function load(op)
@@ -58,23 +58,6 @@ local function fixed_window()
     s.count = s.count + cost
   end
 
-  local function give(_, s, units)
-    local debt = min(units, s.debt)
-    s.debt = s.debt - debt
-    s.count = s.count - min(units - debt, s.count)
-  end
-
-  local function lower(op, s, units)
-    if op.receipt_mark == s.window_end then
-      give(op, s, units)
-    end
-  end
-
-  local function raise(op, s, units, most_debt)
-    local count, debt = room_and_debt(units, room(op, s), s.debt, most_debt)
-    s.count, s.debt = s.count + count, s.debt + debt
-  end
-
   local function write(op, s)
     if s.count + s.debt == 0 then
       return erase(op)
@@ -83,6 +66,27 @@ local function fixed_window()
     write_cell(op, s.window_end, s.count, s.debt, 0, paid_off)
   end
 
-  return { read = read, load = load, room = room, charge = charge, give = give, lower = lower,
-    raise = raise, write = write }
+  -- What settles and gives back needs.
+  local function settling(algorithm)
+    local function give(_, s, units)
+      local debt = min(units, s.debt)
+      s.debt = s.debt - debt
+      s.count = s.count - min(units - debt, s.count)
+    end
+
+    function algorithm.lower(op, s, units)
+      if op.receipt_mark == s.window_end then
+        give(op, s, units)
+      end
+    end
+
+    function algorithm.raise(op, s, units, most_debt)
+      local count, debt = room_and_debt(units, room(op, s), s.debt, most_debt)
+      s.count, s.debt = s.count + count, s.debt + debt
+    end
+
+    algorithm.give = give
+  end
+
+  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
 end

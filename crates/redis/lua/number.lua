@@ -9,6 +9,7 @@ local LAST_NOW = 3236962232172544 -- 23 * 2^47 us: the last instant that counts 
 local WRAP = 4294967296 -- running sums and ids are kept modulo 2^32
 local MAX_UNITS = 2000000000 -- twice the largest limit: the most that a state can owe
 
+local call, try = redis.call, redis.pcall
 local pack, unpack_bytes, min, max, floor = struct.pack, struct.unpack, math.min, math.max, math.floor
 
 local function div(x, n)

@@ -19,21 +19,18 @@ local MAKE = { bucket, fixed_window, fixed_window, sliding_counter, sliding_log,
 local made = {}
 
 local function algorithm_of(kind)
-  local algorithm = made[kind]
-  if not algorithm then
-    algorithm = MAKE[kind]()
-    algorithm.decide = algorithm.decide or decide
-    algorithm.reanchor = algorithm.reanchor or reanchor
-    made[kind] = algorithm
-  end
+  local algorithm = MAKE[kind]()
+  algorithm.decide = algorithm.decide or decide
+  algorithm.reanchor = algorithm.reanchor or reanchor
+  made[kind] = algorithm
   return algorithm
 end
 
 local function read_op(key, bytes)
   local kind, act, flags, limit, span, n, r, cost = unpack_bytes(OP, bytes)
-  local op = { key = key, kind = kind, act = act, limit = limit, span = span, n = n, r = r, cost = cost,
-    algorithm = algorithm_of(kind), is_shadow = flags % 2 == SHADOW,
-    denial_charges = flags >= DENIAL_CHARGES, old = nil, at = 0, a = 0, b = 0, c = 0, edit = nil, fit = 0 }
+  -- Sixteen fields are what a table of that size holds.
+  local op = { key = key, kind = kind, act = act, flags = flags, limit = limit, span = span, n = n, r = r,
+    cost = cost, old = false, at = 0, a = 0, b = 0, c = 0, edit = false, fit = 0 }
   if act == SETTLE or act == RENEW then
     op.receipt_cost, op.receipt_part, op.receipt_at, op.receipt_mark, op.max_debt =
       unpack_bytes(RECEIPT, bytes, OP_BYTES + 1)
@@ -47,19 +44,16 @@ end
 
 -- An op that passes in a plan that is denied: nothing is charged, and a clock that went back is
 -- written down, unless it was but a look.
-local function withhold(op)
-  op.edit, op.erases = nil, false
-  if not is_look(op) then
-    op.edit = op.algorithm.reanchor(op)
-  end
+local function withhold(op, algorithm)
+  op.edit = not is_look(op) and algorithm.reanchor(op, algorithm)
 end
 
 -- An op that denies and charges for it: what is left goes. What is held is never just taken.
-local function drain(op)
-  local algorithm, s = op.algorithm, op.state
+local function drain(op, algorithm)
   if op.act > HOLD or op.fit == IMPOSSIBLE or op.kind >= CONCURRENCY then
     return
   end
+  local s = algorithm.load(op)
   local left = algorithm.room(op, s)
   if left > 0 then
     algorithm.charge(op, s, left)
@@ -78,69 +72,70 @@ local function retire(op)
   elseif op.kind == COUNTER then
     us = us * 2
   end
-  local keep_ms, left_ms = div_ceil(us, 1000), redis.call('PTTL', op.key)
+  local keep_ms, left_ms = div_ceil(us, 1000), call('PTTL', op.key)
   if not is_look(op) and (left_ms < 0 or left_ms > keep_ms) then
-    redis.call('PEXPIRE', op.key, keep_ms)
+    call('PEXPIRE', op.key, keep_ms)
   end
 end
 
-local function is_bad(ops)
+-- Decides all ops of a plan, which is `denied` if it was elsewhere.
+local function decide_all(ops, denied)
   local bad = false
-  for _, op in ipairs(ops) do
+  for i = 1, #ops do
+    local op = ops[i]
+    local algorithm = made[op.kind] or algorithm_of(op.kind)
+    if not algorithm.read(op) then
+      bad = true
+      retire(op)
+    end
+  end
+  if bad then
+    return PLAN_BAD
+  end
+  for i = 1, #ops do
+    local op = ops[i]
+    local algorithm = made[op.kind]
+    local fit = algorithm.decide(op, algorithm)
+    op.fit = fit
+    denied = denied or not (fit == ALLOWED or fit == SETTLED or op.flags % 2 == SHADOW)
     if op.is_bad then
       bad = true
       retire(op)
     end
   end
-  return bad
-end
-
-local function decide_all(ops, denied)
-  for _, op in ipairs(ops) do
-    op.is_bad = not op.algorithm.read(op)
-  end
-  if is_bad(ops) then
+  if bad then
     return PLAN_BAD
+  elseif not denied then
+    return PLAN_ALLOWED
   end
-  for _, op in ipairs(ops) do
-    op.fit = op.algorithm.decide(op)
-    denied = denied or not (op.is_shadow or passes(op.fit))
-  end
-  if is_bad(ops) then
-    return PLAN_BAD
-  end
-  for _, op in ipairs(ops) do
-    if denied and passes(op.fit) then
-      withhold(op)
-    elseif denied and op.denial_charges and not op.is_shadow then
-      drain(op)
+  for i = 1, #ops do
+    local op = ops[i]
+    if passes(op.fit) then
+      withhold(op, made[op.kind])
+    elseif op.flags == DENIAL_CHARGES then
+      drain(op, made[op.kind])
     end
   end
-  return denied and PLAN_DENIED or PLAN_ALLOWED
+  return PLAN_DENIED
 end
 
-local function write(op)
-  if op.erases then
-    erase(op)
-  elseif op.edit then
-    op.algorithm.write(op, op.edit)
+local function write_all(ops)
+  for i = 1, #ops do
+    local op = ops[i]
+    local edit = op.edit
+    if edit == ERASE then
+      erase(op)
+    elseif edit then
+      made[op.kind].write(op, edit)
+    end
   end
-end
-
-local function old_state(op)
-  if not op.old then
-    return ''
-  elseif op.algorithm.tell then
-    return op.algorithm.tell(op)
-  end
-  return op.old
 end
 
 local header = ARGV[1]
 is_virtual, now = unpack_bytes('<BI8', header)
 is_virtual = is_virtual == 1
 if not is_virtual then
-  local time = redis.call('TIME')
+  local time = call('TIME')
   now = time[1] * 1000000 + time[2]
 end
 now = min(now, LAST_NOW)
@@ -157,15 +152,14 @@ for index = 10, #header do
   local answer = decide_all(ops, is_denied)
   reply[#reply + 1] = pack('B', answer)
   if answer ~= PLAN_BAD then
-    for _, op in ipairs(ops) do
-      local old = old_state(op)
-      reply[#reply + 1] = pack('<BI4', op.fit, #old)
-      reply[#reply + 1] = old
+    for number = 1, #ops do
+      local op = ops[number]
+      local tell = made[op.kind].tell
+      local old = op.old and (tell and tell(op) or op.old) or ''
+      reply[#reply + 1] = pack('<BI4', op.fit, #old) .. old
     end
     if not is_tried then
-      for _, op in ipairs(ops) do
-        write(op)
-      end
+      write_all(ops)
     end
   end
 end

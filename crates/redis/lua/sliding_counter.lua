@@ -51,7 +51,7 @@ local function sliding_counter()
   end
 
   local function read(op)
-    return read_cell(op) and (not op.old or max(op.a, op.b, op.c) <= MAX_COUNTER_UNITS)
+    return read_cell(op) and max(op.a, op.b, op.c) <= MAX_COUNTER_UNITS
   end
 
   local function load(op)
@@ -75,26 +75,6 @@ local function sliding_counter()
     s.cur = s.cur + cost
   end
 
-  local function give(_, s, units)
-    local debt = min(units, s.debt)
-    local cur = min(units - debt, s.cur)
-    s.debt, s.cur = s.debt - debt, s.cur - cur
-    s.prev = s.prev - min(units - debt - cur, s.prev)
-  end
-
-  local function lower(op, s, units)
-    if op.receipt_mark == s.start then
-      give(op, s, min(units, s.debt + s.cur))
-    elseif op.receipt_mark + op.span == s.start then
-      s.prev = s.prev - min(units, s.prev)
-    end
-  end
-
-  local function raise(op, s, units, most_debt)
-    local cur, debt = room_and_debt(units, room(op, s), s.debt, most_debt)
-    s.cur, s.debt = s.cur + cur, s.debt + debt
-  end
-
   local function write(op, s)
     local windows = div_ceil(s.debt, op.limit) + 2
     if s.debt == 0 and s.cur == 0 then
@@ -106,6 +86,30 @@ local function sliding_counter()
     write_cell(op, s.start, s.prev, s.cur, s.debt, s.start + windows * op.span)
   end
 
-  return { read = read, load = load, room = room, charge = charge, give = give, lower = lower,
-    raise = raise, write = write }
+  -- What settles and gives back needs.
+  local function settling(algorithm)
+    local function give(_, s, units)
+      local debt = min(units, s.debt)
+      local cur = min(units - debt, s.cur)
+      s.debt, s.cur = s.debt - debt, s.cur - cur
+      s.prev = s.prev - min(units - debt - cur, s.prev)
+    end
+
+    function algorithm.lower(op, s, units)
+      if op.receipt_mark == s.start then
+        give(op, s, min(units, s.debt + s.cur))
+      elseif op.receipt_mark + op.span == s.start then
+        s.prev = s.prev - min(units, s.prev)
+      end
+    end
+
+    function algorithm.raise(op, s, units, most_debt)
+      local cur, debt = room_and_debt(units, room(op, s), s.debt, most_debt)
+      s.cur, s.debt = s.cur + cur, s.debt + debt
+    end
+
+    algorithm.give = give
+  end
+
+  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
 end

@@ -16,7 +16,7 @@ local function sliding_log()
 
   local function bytes_of(op, index, many)
     local from = offset(op, index)
-    return redis.call('GETRANGE', op.key, from, from + many * ENTRY_BYTES - 1)
+    return call('GETRANGE', op.key, from, from + many * ENTRY_BYTES - 1)
   end
 
   -- Stamp, sum and cost of an entry.
@@ -69,12 +69,12 @@ local function sliding_log()
   local function read(op)
     local bytes = read_string('GETRANGE', op.key, 0, NEAR_BYTES - 1)
     if bytes == '' then
-      return redis.call('EXISTS', op.key) == 0
+      return call('EXISTS', op.key) == 0
     elseif not bytes or not read_tail_head(op, bytes) then
       return false
     end
     op.is_whole, op.far, op.touched = #bytes < NEAR_BYTES, {}, {}
-    op.bytes = op.is_whole and #bytes or redis.call('STRLEN', op.key)
+    op.bytes = op.is_whole and #bytes or call('STRLEN', op.key)
     return offset(op, op.count) <= op.bytes
   end
 
@@ -160,62 +160,6 @@ local function sliding_log()
     s.used = s.used + cost
   end
 
-  local function give(op, s, units)
-    local given = min(units, s.used)
-    if given == 0 then
-      return
-    end
-    s.used = s.used - given
-    -- The newest go first: what stays is everything up to the unit numbered `used`.
-    local keep = index_of(op, s, s.used + 1)
-    touch(op, keep)
-    touch(op, keep - 1)
-    s.splice = { drop = s.gone, keep = keep, added = '' }
-    local before = s.base
-    if keep > s.gone then
-      s.last, before = entry(op, keep - 1)
-    end
-    local stays = (s.base + s.used - before) % WRAP
-    if stays > 0 then
-      s.last = entry(op, keep)
-      s.splice.added = pack(ENTRY, s.last, (before + stays) % WRAP, stays)
-    end
-  end
-
-  local function lower(op, s, units)
-    if s.live == 0 then
-      return
-    end
-    -- The latest stamp that the mark can stand for.
-    local named = s.raw - (s.raw - op.receipt_mark) % HORIZON
-    local index = search(op, s.gone, function(index)
-      local stamp = entry(op, index)
-      return stamp < named
-    end)
-    if index == op.count then
-      return
-    end
-    local stamp, _, cost = entry(op, index)
-    local given = min(units, cost)
-    if stamp ~= named or given == 0 then
-      return
-    end
-    touch(op, index)
-    touch(op, index_of(op, s, given + 1))
-    s.lowered = { index = index, units = given }
-    s.used = s.used - given
-  end
-
-  local function raise(op, s, units, most_debt)
-    local old_debt, stamp = debt_of(op, s)
-    local plain, debt = room_and_debt(units, room(op, s), old_debt, most_debt)
-    if debt > 0 then
-      stamp = s.raw + op.span
-    end
-    append(op, s, plain, old_debt + debt, stamp)
-    s.used = s.used + plain + debt
-  end
-
   -- The entries from the lowered one on, whose sums are less.
   local function lowered(bytes, units)
     local entries = {}
@@ -248,21 +192,21 @@ local function sliding_log()
     local first, count = op.first, op.count
     local splice = s.splice
     if splice then
-      redis.call('SETRANGE', op.key, offset(op, splice.keep), splice.added)
+      call('SETRANGE', op.key, offset(op, splice.keep), splice.added)
       count = splice.keep + #splice.added / ENTRY_BYTES - splice.drop
       first = first + splice.drop
     elseif s.lowered then
       local index, units = s.lowered.index, s.lowered.units
       local later = bytes_of(op, index, count - index)
-      redis.call('SETRANGE', op.key, offset(op, index), lowered(later, units))
+      call('SETRANGE', op.key, offset(op, index), lowered(later, units))
     end
     local idle = (op.bytes - TAIL_BYTES) / ENTRY_BYTES - count
     if idle > max(count, NEAR) then
       local from = TAIL_BYTES + first * ENTRY_BYTES
-      local used = redis.call('GETRANGE', op.key, from, from + count * ENTRY_BYTES - 1)
+      local used = call('GETRANGE', op.key, from, from + count * ENTRY_BYTES - 1)
       return set(op, tail_head(op, s.raw, count, 0, until_us) .. used, until_us)
     end
-    redis.call('SETRANGE', op.key, 0, tail_head(op, s.raw, first + count, first, until_us))
+    call('SETRANGE', op.key, 0, tail_head(op, s.raw, first + count, first, until_us))
     expire(op, until_us)
   end
 
@@ -275,6 +219,67 @@ local function sliding_log()
       return write_whole(op, s, until_us)
     end
     write_parts(op, s, until_us)
+  end
+
+  -- What settles and gives back needs.
+  local function settling(algorithm)
+    local function give(op, s, units)
+      local given = min(units, s.used)
+      if given == 0 then
+        return
+      end
+      s.used = s.used - given
+      -- The newest go first: what stays is everything up to the unit numbered `used`.
+      local keep = index_of(op, s, s.used + 1)
+      touch(op, keep)
+      touch(op, keep - 1)
+      s.splice = { drop = s.gone, keep = keep, added = '' }
+      local before = s.base
+      if keep > s.gone then
+        s.last, before = entry(op, keep - 1)
+      end
+      local stays = (s.base + s.used - before) % WRAP
+      if stays > 0 then
+        s.last = entry(op, keep)
+        s.splice.added = pack(ENTRY, s.last, (before + stays) % WRAP, stays)
+      end
+    end
+
+    function algorithm.lower(op, s, units)
+      if s.live == 0 then
+        return
+      end
+      -- The latest stamp that the mark can stand for.
+      local named = s.raw - (s.raw - op.receipt_mark) % HORIZON
+      local index = search(op, s.gone, function(index)
+        local stamp = entry(op, index)
+        return stamp < named
+      end)
+      if index == op.count then
+        return
+      end
+      local stamp, _, cost = entry(op, index)
+      local given = min(units, cost)
+      if stamp ~= named or given == 0 then
+        return
+      end
+      touch(op, index)
+      touch(op, index_of(op, s, given + 1))
+      s.lowered = { index = index, units = given }
+      s.used = s.used - given
+    end
+
+    function algorithm.raise(op, s, units, most_debt)
+      local old_debt, stamp = debt_of(op, s)
+      local plain, debt = room_and_debt(units, room(op, s), old_debt, most_debt)
+      if debt > 0 then
+        stamp = s.raw + op.span
+      end
+      append(op, s, plain, old_debt + debt, stamp)
+      s.used = s.used + plain + debt
+    end
+
+    algorithm.give = give
   end
 
   -- What the caller needs of the old state: its head, and the entries that were touched.
@@ -290,6 +295,6 @@ local function sliding_log()
     return table.concat(parts)
   end
 
-  return { read = read, load = load, room = room, charge = charge, give = give, lower = lower,
-    raise = raise, write = write, explain_wait = explain_wait, tell = tell }
+  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling,
+    explain_wait = explain_wait, tell = tell }
 end

@@ -29,22 +29,22 @@ end
 
 local function expire(op, until_us)
   local unit, ms = expiry(until_us)
-  redis.call(unit == 'PX' and 'PEXPIRE' or 'PEXPIREAT', op.key, ms)
+  call(unit == 'PX' and 'PEXPIRE' or 'PEXPIREAT', op.key, ms)
 end
 
 local function set(op, bytes, until_us)
-  redis.call('SET', op.key, bytes, expiry(until_us))
+  call('SET', op.key, bytes, expiry(until_us))
 end
 
 -- The string at a key, nil if there is none, and false if it is something else.
 local function read_string(command, ...)
-  local reply = redis.pcall(command, ...)
+  local reply = try(command, ...)
   if type(reply) == 'string' then
     return reply
   elseif not reply then
     return nil
   elseif not reply.err:find('WRONGTYPE', 1, true) then
-    redis.call(command, ...) -- fails again, in the server's own words
+    call(command, ...) -- fails again, in the server's own words
   end
   return false
 end
@@ -84,6 +84,6 @@ end
 
 local function erase(op)
   if op.old then
-    redis.call('DEL', op.key)
+    call('DEL', op.key)
   end
 end

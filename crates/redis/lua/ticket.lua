@@ -4,7 +4,7 @@ local function ticket()
   local OPEN, SETTLED_STATE = 0, 1
 
   local function read(op)
-    return read_cell(op) and (not op.old or op.a <= SETTLED_STATE)
+    return read_cell(op) and op.a <= SETTLED_STATE
   end
 
   local function wrote(op, fit, ticket_end, state, actual)
@@ -17,7 +17,7 @@ local function ticket()
     if act == GIVE then
       return SETTLED
     elseif act == RESET then
-      op.erases = true
+      op.edit = ERASE
       return SETTLED
     elseif act == TAKE and op.cost > 0 then
       return IMPOSSIBLE
