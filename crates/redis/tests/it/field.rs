@@ -3,8 +3,9 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use jeton_core::codec::Stored;
 use jeton_core::{
-    Act, Anchor, Cost, Fit, Micros, Op, Plan, Quota, Rate, RuleId, Span, StoreError,
+    Act, Anchor, Cell, Cost, Entry, Fit, Micros, Op, Plan, Quota, Rate, RuleId, Span, StoreError,
     StoreErrorKind, When, Written,
 };
 use jeton_redis::{RedisStore, TroubleKind, state};
@@ -259,5 +260,82 @@ fn a_user_with_just_the_commands_needed_does() {
             let reset = Op::new(RuleId::new(1), b"key", quota, Act::Reset);
             assert!(now(&store, &reset).unwrap().fit.passes());
         }
+    }
+}
+
+/// F56: a full log of seventy thousand is asked as little as a short one: so many reads, of so few
+/// bytes, whatever its length.
+#[test]
+fn f56_a_check_of_a_long_log_reads_little_of_it() {
+    const ENTRIES: u32 = 70_000;
+    let day = 86_400 * SECOND;
+    for version in Version::ALL {
+        let server = Server::start(version, &[]);
+        let (store, mut client) = (server.store(), server.client());
+        let quota = Quota::sliding_log(u64::from(ENTRIES), span(day)).unwrap();
+        let start = 1_800_000_000 * SECOND;
+        let now = Micros::new(start + day - SECOND);
+        let entry = |number: u32| Entry {
+            stamp: start + u64::from(number) * SECOND,
+            sum: number + 1,
+            cost: 1,
+        };
+        let raw = now.get();
+        let [low, high] =
+            [raw, raw >> 32].map(|part| u32::try_from(part & u64::from(u32::MAX)).unwrap());
+        let full = Stored {
+            kind: quota.kind(),
+            until: Micros::stored(now.get() + day),
+            cell: Cell {
+                at: now,
+                words: [low, high, 0],
+            },
+            tail: (0..ENTRIES).map(entry).collect(),
+        };
+        let op = take(&quota, b"key");
+        let () = client.set(store.key_of(&op), state::encode(&full)).unwrap();
+        let () = server.ask(&["CONFIG", "RESETSTAT"]);
+        for check in 0..1000 {
+            let at = When::At(Micros::new(now.get() + check));
+            let answers = submit(&store, &[Plan::one(&op)], at);
+            let decision = answers.plan(0).1[0];
+            let wait_us = start + day - (now.get() + check);
+            assert_eq!(
+                decision.fit.retry_after().map(Span::as_micros),
+                Some(wait_us)
+            );
+        }
+        let stats: String = server.ask(&["INFO", "all"]);
+        let number = |field: &str, end: char| -> u64 {
+            let (_, rest) = stats.split_once(field).unwrap();
+            rest.split(end).next().unwrap().trim().parse().unwrap()
+        };
+        assert!(
+            number("cmdstat_getrange:calls=", ',') <= 5 * 1000,
+            "{stats}"
+        );
+        assert!(
+            number("total_net_output_bytes:", '\r') < 300 * 1000,
+            "{stats}"
+        );
+        // One that lets a unit go writes as little.
+        let wider = Quota::sliding_log(u64::from(ENTRIES) + 500, span(day)).unwrap();
+        let op = take(&wider, b"key");
+        let () = server.ask(&["CONFIG", "RESETSTAT"]);
+        for check in 1000..1500 {
+            let at = When::At(Micros::new(now.get() + check));
+            assert!(
+                submit(&store, &[Plan::one(&op)], at)
+                    .plan(0)
+                    .0
+                    .unwrap()
+                    .allowed
+            );
+        }
+        let stats: String = server.ask(&["INFO", "commandstats"]);
+        assert!(
+            !stats.contains("cmdstat_set:"),
+            "the whole log was written: {stats}"
+        );
     }
 }
