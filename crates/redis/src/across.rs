@@ -38,11 +38,12 @@ pub(crate) async fn decide(
             .error
             .map_or(Ok(()), Err)?;
         if !verdict(request, &decisions)?.0.allowed {
-            ask(servers, &parts, Stance::Denied, when, &mut decisions)
-                .await
-                .error
-                .map_or(Ok(()), Err)?;
-            return answer(request, &decisions, out);
+            let said = ask(servers, &parts, Stance::Denied, when, &mut decisions).await;
+            said.error.map_or(Ok(()), Err)?;
+            // What denied may have been given back meanwhile: then nobody denies any more.
+            if !verdict(request, &decisions)?.0.allowed {
+                return answer(request, &decisions, out);
+            }
         }
     }
     let (tickets, others) = parts.split_at(parts.partition_point(|part| part.has_ticket));
