@@ -320,7 +320,8 @@ impl Keeper {
                 },
                 () = sleep(LOOK_EVERY) => {
                     let ping = redis::cmd("PING");
-                    let said = timeout(LEAST_TO_OPEN, open.send(&ping)).await;
+                    let patience = LEAST_TO_OPEN.max(self.timeout);
+                    let said = timeout(patience, open.send(&ping)).await;
                     if let Ok(Err(error)) = &said && !error.is_io_error() {
                         continue; // it answers, be it that this user may not ask
                     }

@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    fn start(version: Version) -> Self {
+    fn start(version: Version, node_timeout_ms: &str) -> Self {
         let node = |_| {
             let port = free_port();
             let text = port.to_string();
@@ -32,7 +32,7 @@ impl Cluster {
                     "--cluster-enabled",
                     "yes",
                     "--cluster-node-timeout",
-                    "1000",
+                    node_timeout_ms,
                     "--cluster-replica-validity-factor",
                     "0",
                     "--repl-diskless-sync-delay",
@@ -108,7 +108,7 @@ impl Cluster {
     }
 }
 
-static SHARED: LazyLock<Cluster> = LazyLock::new(|| Cluster::start(Version::V8_2));
+static SHARED: LazyLock<Cluster> = LazyLock::new(|| Cluster::start(Version::V8_2, "30000"));
 
 mod laws {
     use super::{Arc, SHARED, Store, StoreConfig};
@@ -157,7 +157,7 @@ fn plans_over_all_slots_are_charged_together_or_not_at_all() {
 /// Slots move while they are in use: every take is counted once.
 #[test]
 fn slots_move_under_load() {
-    let cluster = Cluster::start(Version::V7_0);
+    let cluster = Cluster::start(Version::V7_0, "30000");
     let store = cluster.store();
     let quota = limit(1_000_000);
     let ops: Vec<[u8; 8]> = (0..40_u64).map(u64::to_be_bytes).collect();
@@ -227,7 +227,7 @@ fn slots_move_under_load() {
 #[test]
 fn a_dead_primary_is_replaced() {
     for version in Version::ALL {
-        let cluster = Cluster::start(version);
+        let cluster = Cluster::start(version, "1000");
         let mut settings = cluster.settings();
         settings.timeout = Duration::from_millis(300);
         let store = RedisStore::open(&settings, RUNTIME.handle()).unwrap();
