@@ -24,6 +24,12 @@ pub trait Store: Send + Sync + 'static {
     /// Decides `plans` at `when`.
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted;
 
+    /// Whether it goes by a clock of its own, which all who share it go by. Then plans come with
+    /// [`When::StoreClock`], and decisions carry its time. It does not change.
+    fn has_own_clock(&self) -> bool {
+        false
+    }
+
     /// Changes a note; whether there was one of that name, still in force at `when`. A note that
     /// finds no room is [`StoreErrorKind::Refused`], and the one that it would have replaced stays.
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool>;

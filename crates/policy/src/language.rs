@@ -59,6 +59,8 @@ pub(crate) enum Shape {
     Count(u64, u64),
     /// A whole number, or one of a few words.
     CountOrWord(u64, u64, &'static [&'static str]),
+    /// A number above 0 and at most 1.
+    Share,
     /// `true` or `false`.
     Flag,
     /// A table of header fields and their values.

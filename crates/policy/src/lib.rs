@@ -74,7 +74,8 @@ pub use orders::Order;
 pub use pattern::Pattern;
 pub use raw::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
 pub use rule::{
-    Allowance, CostSpec, Missing, Mode, OnFailure, Plans, ResponseCost, Rule, StatusSet, Terms,
+    Allowance, CostSpec, Missing, Mode, OnFailure, Plans, ResponseCost, Rule, Share, StatusSet,
+    Terms,
 };
 pub use runtime::{OneAddress, RuntimeWarning};
 #[cfg(feature = "toml")]

@@ -3,6 +3,7 @@
 mod cost;
 mod mode;
 mod plans;
+mod share;
 mod terms;
 
 use std::time::Duration;
@@ -12,6 +13,8 @@ use jeton_core::OnDeny;
 pub use self::cost::{CostSpec, ResponseCost, StatusSet};
 pub use self::mode::{Mode, OnFailure};
 pub use self::plans::Plans;
+pub use self::share::Share;
+pub(crate) use self::share::unfit;
 pub use self::terms::{Allowance, Terms};
 use crate::key::KeyPart;
 use crate::matching::Match;

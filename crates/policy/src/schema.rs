@@ -94,6 +94,7 @@ fn shape(shape: Shape) -> Value {
         Shape::CountOrWord(low, high, words) => {
             either([count(low, high), json!({ "enum": words }), elsewhere()])
         }
+        Shape::Share => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Fields => json!({
             "type": "object",

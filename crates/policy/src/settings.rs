@@ -157,6 +157,8 @@ pub struct Store {
     pub max_memory: u64,
     /// What happens to new keys when it is full. Default [`Overflow::Share`].
     pub overflow: Overflow,
+    /// How long it may take to answer. Default 20 ms.
+    pub timeout: Duration,
     /// What becomes of requests it gives no decision about. Default [`OnFailure::Allow`].
     pub on_failure: OnFailure,
 }
@@ -167,6 +169,7 @@ impl Default for Store {
             max_keys: 1_000_000,
             max_memory: 256 << 20,
             overflow: Overflow::Share,
+            timeout: Duration::from_millis(20),
             on_failure: OnFailure::Allow,
         }
     }

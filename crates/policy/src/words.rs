@@ -1,6 +1,7 @@
 //! Rules in words, with the most that they can let through.
 
 mod describe;
+mod outage;
 mod promise;
 mod settling;
 mod table;

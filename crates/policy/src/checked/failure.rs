@@ -1,18 +1,64 @@
 //! `on_failure`, in `[store]` and in a rule.
 
-use crate::language::names;
-use crate::raw::{self, Context, Section, Table, Value};
-use crate::rule::OnFailure;
+use crate::diagnostic::Fault;
+use crate::language::{Shape, Vocabulary, names, word};
+use crate::raw::{self, Context, Item, Section, Table, Value};
+use crate::rule::{OnFailure, Share, unfit};
 
 const WORDS: [(&str, OnFailure); 2] = [("allow", OnFailure::Allow), ("deny", OnFailure::Deny)];
-pub(super) const ON_FAILURE_WORDS: &[&str] = &names(&WORDS);
+
+const LOCAL: Vocabulary = Vocabulary {
+    section: "on_failure",
+    example: "on_failure = { local = 0.5 }",
+    about: "A limit of each process's own while the store is away.",
+    known: &[word(
+        "local",
+        Shape::Share,
+        "The share of the limit that each process then grants: above 0 and at most 1, with at most \
+         6 digits behind the point.",
+    )],
+    required: &["local"],
+    later: &[],
+};
+
+/// What `on_failure` may be.
+pub(super) const ON_FAILURE: Shape =
+    Shape::OneOf(&[Shape::Words(&names(&WORDS)), Shape::Table(&LOCAL)]);
 
 /// What becomes of requests that the store gives no decision about.
 pub(super) fn on_failure(cx: &mut Context<'_>, section: &Section<'_>) -> Option<OnFailure> {
     let item = section.item("on_failure")?;
-    let local = |table: &Table| table.get("local").is_some();
-    if matches!(&item.value, Value::Table(table) if local(table)) {
-        return cx.error(item.mark, raw::LOCAL.fault("`on_failure = { local = … }`"));
+    match &item.value {
+        Value::Table(table) if !is_reference(table) => local(cx, item),
+        _ => section.word(cx, "on_failure", &WORDS, &[]),
     }
-    section.word(cx, "on_failure", &WORDS, &[])
+}
+
+/// Whether a table stands for a text that is elsewhere.
+fn is_reference(table: &Table) -> bool {
+    ["env", "file"].iter().any(|key| table.get(key).is_some())
+}
+
+fn local(cx: &mut Context<'_>, item: &Item) -> Option<OnFailure> {
+    let table = Section::open(cx, &LOCAL, item)?;
+    if table.is_empty() {
+        table.require(cx, "local", LOCAL.example);
+    }
+    let item = table.item("local")?;
+    let share = match &item.value {
+        Value::Float(text) => text.parse(),
+        Value::Integer(number) => number.to_string().parse(),
+        Value::Text(text) if text.parse::<Share>().is_ok() => {
+            let fix = format!("local = {text}");
+            let wanted = "a number without quotes";
+            Err(raw::wrong_type("local", wanted, &fix, &item.value))
+        }
+        other => Err(raw::wrong_type("local", "a number", "local = 0.5", other)),
+    };
+    let share = share.map_err(|fault: Fault| match &item.value {
+        Value::Integer(number) if *number < 0 => unfit("is negative"),
+        Value::Float(text) if text.starts_with('-') => unfit("is negative"),
+        _ => fault,
+    });
+    cx.findings.keep(item.mark, share).map(OnFailure::Local)
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::failure::{ON_FAILURE_WORDS, on_failure};
+use super::failure::{ON_FAILURE, on_failure};
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
@@ -85,10 +85,17 @@ pub(super) const STORE: Vocabulary = Vocabulary {
              (default), \"deny\" or \"allow\" them.",
         ),
         word(
+            "timeout",
+            Shape::Text(Form::Duration),
+            "How long the store may take to answer; then `on_failure` speaks. Default 20ms. The \
+             memory store always answers at once.",
+        ),
+        word(
             "on_failure",
-            Shape::Words(ON_FAILURE_WORDS),
+            ON_FAILURE,
             "What becomes of requests that the store gives no decision about: \"allow\" (default) \
-             lets them pass, \"deny\" answers 503. A rule may say otherwise.",
+             lets them pass, \"deny\" answers 503, { local = 0.5 } has each process grant that share \
+             of the limit on its own. A rule may say otherwise. The memory store never fails.",
         ),
     ],
     required: &[],
@@ -244,11 +251,13 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
         size => Ok(size),
     });
     let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);
+    let timeout = timeout(cx, &section, "timeout");
     let on_failure = on_failure(cx, &section);
     Store {
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
         overflow: overflow.unwrap_or(defaults.overflow),
+        timeout: timeout.unwrap_or(defaults.timeout),
         on_failure: on_failure.unwrap_or(defaults.on_failure),
     }
 }

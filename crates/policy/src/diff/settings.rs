@@ -105,12 +105,14 @@ fn store(new: Store, old: Store) -> Vec<&'static str> {
         max_keys,
         max_memory,
         overflow,
+        timeout,
         on_failure,
     } = new;
     differing([
         ("[store] max_keys", max_keys != old.max_keys),
         ("[store] max_memory", max_memory != old.max_memory),
         ("[store] overflow", overflow != old.overflow),
+        ("[store] timeout", timeout != old.timeout),
         ("[store] on_failure", on_failure != old.on_failure),
     ])
 }

@@ -9,7 +9,7 @@ use crate::compiled::CompiledRule;
 use crate::key::KeyPart;
 use crate::matching::Match;
 use crate::printable::printable;
-use crate::rule::{Allowance, CostSpec, Missing, OnFailure, Plans, ResponseCost, Rule, Terms};
+use crate::rule::{Allowance, CostSpec, Missing, Plans, ResponseCost, Rule, Terms};
 use crate::setting::{Origin, Setting};
 use crate::units::print_duration;
 
@@ -104,8 +104,7 @@ pub(super) fn settings_of(rule: &Rule) -> Vec<Written> {
     costs(rule, &mut all);
     all.push(Written::new("mode", mode.word()));
     all.push(Written::new("missing", missing_word(*missing)));
-    let on_failure = on_failure.map(OnFailure::word);
-    all.extend(on_failure.map(|word| Written::new("on_failure", word)));
+    all.extend(on_failure.map(|what| Written::new("on_failure", what)));
     if !replaces.is_empty() {
         all.push(Written::new("replaces", replaces.join(", ")));
     }

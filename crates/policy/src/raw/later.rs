@@ -50,20 +50,13 @@ later! {
     ;
 }
 
-/// An outage rule with a limit of its own.
-pub(crate) const LOCAL: Later = Later {
-    word: "local",
-    instead: "on_failure = \"allow\", or on_failure = \"deny\"",
-};
-
 /// Settings of stores that this version does not have, without effect on the one it has.
 pub(crate) const STORE: &[Later] = &{
-    const WORDS: [&str; 8] = [
+    const WORDS: [&str; 7] = [
         "path",
         "sync",
         "url",
         "key_secret",
-        "timeout",
         "deny_cache",
         "lease",
         "lease_for",

@@ -1,5 +1,9 @@
 //! Whether a rule has a vote, and what becomes of its requests without a store.
 
+use std::fmt;
+
+use super::Share;
+
 /// Whether a rule has a vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -61,14 +65,17 @@ pub enum OnFailure {
     Allow,
     /// It is refused (503).
     Deny,
+    /// Each process decides for itself, under this share of the limit.
+    Local(Share),
 }
 
-impl OnFailure {
-    /// As policies write it.
-    pub const fn word(self) -> &'static str {
+/// As policies write it.
+impl fmt::Display for OnFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
+            Self::Allow => f.write_str("allow"),
+            Self::Deny => f.write_str("deny"),
+            Self::Local(share) => write!(f, "{{ local = {share} }}"),
         }
     }
 }

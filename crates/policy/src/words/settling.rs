@@ -2,8 +2,9 @@
 
 use jeton_core::OnDeny;
 
+use super::outage::outage;
 use super::promise::Debt;
-use crate::rule::{CostSpec, OnFailure, ResponseCost, Rule};
+use crate::rule::{CostSpec, ResponseCost, Rule};
 use crate::units::grouped;
 
 /// What may be owed on top of what a limit promises.
@@ -34,12 +35,7 @@ pub(super) fn settling(rule: &Rule) -> String {
     let count = count.map(|count| format!("only answers with {count} count"));
     let on_deny =
         (rule.on_deny == OnDeny::Charge).then(|| "a denial costs what is left".to_owned());
-    let on_failure = match rule.on_failure {
-        Some(OnFailure::Deny) => Some("503 without a store".to_owned()),
-        Some(OnFailure::Allow) => Some("passes without a store".to_owned()),
-        None => None,
-    };
-    let all = [cost, count, on_deny, on_failure];
+    let all = [cost, count, on_deny, outage(rule)];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use jeton_wire::ratelimit::MAX_NAME_LEN;
 
+use super::outage::of_store;
 use super::{LimitWords, RuleWords};
 use crate::compiled::Policy;
 use crate::units::grouped;
@@ -62,6 +63,9 @@ impl fmt::Display for PolicyTable<'_> {
             self.name,
             rules.len()
         )?;
+        if let Some(outage) = of_store(&self.policy.settings().store) {
+            writeln!(f, "  without a store: {outage}")?;
+        }
         if rules.is_empty() {
             return Ok(());
         }

@@ -90,6 +90,10 @@ fn settings_beside_the_quota_keep_the_counters() {
         ("on_deny = \"charge\"", "on_deny keep -> charge"),
         ("on_failure = \"deny\"", "on_failure none -> deny"),
         (
+            "on_failure = { local = 0.50 }",
+            "on_failure none -> { local = 0.5 }",
+        ),
+        (
             "match = { path = [\"/a\", \"/b/{x}\"] }",
             "match.path none -> /a, /b/{x}",
         ),
@@ -258,6 +262,7 @@ gateways = ["10.0.0.0/8"]
 max_keys = 1000
 max_memory = "64MiB"
 overflow = "share"
+timeout = "30ms"
 on_failure = "allow"
 "#;
 
@@ -287,7 +292,9 @@ fn what_needs_a_restart_is_refused_by_name() {
         ("1000", "1001", &["[store] max_keys"]),
         ("64MiB", "65MiB", &["[store] max_memory"]),
         ("\"share\"", "\"deny\"", &["[store] overflow"]),
+        ("30ms", "31ms", &["[store] timeout"]),
         ("\"allow\"", "\"deny\"", &["[store] on_failure"]),
+        ("\"allow\"", "{ local = 0.5 }", &["[store] on_failure"]),
         // The defaults written out are the defaults.
         ("header_timeout = \"10s\"\n", "", &[]),
     ] {

@@ -133,7 +133,7 @@ proptest! {
             "[[]]", "[{}]", "2026-11-30", "{ env = \"SECRET\" }", "\"0/0\"", "\"1/s\"",
             "9223372036854775807", "\"deny\"", "\"1us\"", "{ x-a = 1 }", "\"path\"", "\"/\"", "401",
             "[401, \"5xx\"]", "\"header:x-a\"", "\"trailer:x-a\"", "\"keep\"", "\"allow\"",
-            "{ rate = \"1/s\" }", "{ status = \"4xx\" }", "{ response = \"header:x\", estimate = 1 }",
+            "{ rate = \"1/s\" }", "{ local = 0.5 }", "{ local = 1e400 }", "{ status = \"4xx\" }", "{ response = \"header:x\", estimate = 1 }",
         ]),
     ) {
         read(&format!("[[rule]]\n{key} = {value}\n"));

@@ -103,9 +103,9 @@ pub(in crate::checked) const RULE: Vocabulary = Vocabulary {
         ),
         word(
             "on_failure",
-            Shape::Words(failure::ON_FAILURE_WORDS),
-            "What becomes of its requests when the store gives no decision: \"allow\" or \"deny\". \
-             Default: what [store] says.",
+            failure::ON_FAILURE,
+            "What becomes of its requests when the store gives no decision: \"allow\", \"deny\" or \
+             { local = 0.5 }. Default: what [store] says.",
         ),
         word("trial", Shape::Table(&plans::TRIAL), plans::TRIAL.about),
         word(
