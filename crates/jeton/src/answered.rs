@@ -50,11 +50,13 @@ pub enum Disposition {
     },
     /// More rules apply than can be decided in one step: refused, since none may be left out.
     TooManyRules,
-    /// The store gave no decision, and the outage rule spoke.
+    /// The store gave no decision, and the outage rule spoke. What it has decided locally is
+    /// [`Disposition::Decided`], and marked: see [`Answered::is_degraded`].
     Degraded {
         /// Why there was none.
         error: StoreErrorKind,
-        /// Whether a rule that applies says `on_failure = "deny"`.
+        /// Whether it is refused: a rule that applies says `on_failure = "deny"`, or what was asked can
+        /// be done by the store only.
         denied: bool,
     },
 }
@@ -97,6 +99,8 @@ pub(crate) struct Kept {
     pub(crate) marked: SmallVec<[usize; 2]>,
     pub(crate) handle: Option<Handle>,
     pub(crate) settlement: Option<Settlement>,
+    /// Why it was decided in this process, under a share of each limit.
+    pub(crate) without_store: Option<StoreErrorKind>,
     #[cfg(feature = "settling")]
     pub(crate) hold: Option<crate::Hold>,
 }
@@ -196,6 +200,30 @@ impl Answered {
     /// What became of it.
     pub const fn disposition(&self) -> Disposition {
         self.disposition
+    }
+
+    /// Why there is no decision of the store's, if there is none: the outage rule spoke. Then
+    /// decisions are those of this process alone, under a share of each limit, or there are none.
+    pub fn store_error(&self) -> Option<StoreErrorKind> {
+        match self.disposition {
+            Disposition::Degraded { error, .. } => Some(error),
+            _ => self.kept.as_ref()?.without_store,
+        }
+    }
+
+    /// Whether the store gave no decision, and the outage rule spoke.
+    pub fn is_degraded(&self) -> bool {
+        self.store_error().is_some()
+    }
+
+    /// What was charged in this process only must not be given back in the store.
+    pub(crate) fn without_local_receipts(mut self) -> Self {
+        if self.is_degraded() {
+            self.parts
+                .iter_mut()
+                .for_each(|part| part.decision.receipt.cost = 0);
+        }
+        self
     }
 
     /// The instant of the decision.

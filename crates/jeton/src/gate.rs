@@ -1,15 +1,18 @@
 //! The one object that every door asks: policy, store, clock, outage rule and meters.
 
 mod asked;
+mod breaker;
 mod deciding;
-#[cfg(feature = "settling")]
 mod drive;
 mod explain;
+mod guard;
 #[cfg(feature = "settling")]
 mod hold;
+mod local;
 #[cfg(feature = "settling")]
 mod open_holds;
 mod orders;
+mod outage;
 mod owned;
 mod reserve;
 mod scratch;
@@ -20,10 +23,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use jeton_core::{Answers, Cost, Op, Plan, Reading, Store, Submitted, When};
+use jeton_core::{Answers, Cost, Op, Plan, Reading, Store, StoreError};
 use jeton_policy::{Charge, Facts, Fingerprints, Mode, Order, Orders, Policy, Settle};
 use smallvec::SmallVec;
 
+use crate::answered::Answered;
 use crate::clock::Clock;
 use crate::named::NamedKeys;
 use crate::tally::Tally;
@@ -32,10 +36,17 @@ pub(crate) use asked::Seed;
 use asked::{Asked, cost_of, op};
 pub use deciding::Deciding;
 pub use explain::Explained;
+pub use guard::StoreState;
+use guard::{Guard, Reply};
 
 #[cfg(feature = "settling")]
 pub use hold::Hold;
+use local::Local;
+pub use local::table_settings;
 pub use orders::{OrderError, OrderInForce};
+use outage::Kept;
+#[cfg(feature = "settling")]
+use outage::Ledger;
 pub use reserve::DEFAULT_TTL;
 use scratch::{Scratch, with_scratch};
 
@@ -68,7 +79,9 @@ pub struct Gate(Arc<Inner>);
 
 struct Inner {
     live: ArcSwap<Live>,
-    store: Arc<dyn Store>,
+    store: Guard,
+    /// What decides while the store is away, for rules that say so.
+    local: Local,
     clock: Clock,
     /// What operators have set, as last read from the store. Whoever puts another [`Live`] in
     /// place holds it.
@@ -98,8 +111,17 @@ impl fmt::Debug for Gate {
 type Charges<'a> = SmallVec<[(Charge<'a>, Cost); 4]>;
 
 impl Gate {
-    /// A gate that keeps its states in `store` and goes by `clock`.
+    /// A gate that keeps its states in `store` and goes by `clock`; or by the store's own, if it has
+    /// one and `clock` does not move by hand.
+    ///
+    /// The store may take as long as `[store] timeout` of this policy says (feature `settling`; a
+    /// policy that takes its place later changes nothing of that), and the table that decides in its
+    /// absence, where a rule says `on_failure = { local = … }`, is bounded as `[store]` says. A store
+    /// that answers later needs a tokio runtime with its timer.
     pub fn new(policy: Policy, store: Arc<dyn Store>, clock: Clock) -> Self {
+        let settings = &policy.settings().store;
+        let store = Guard::new(store, settings.timeout, clock.clone());
+        let local = Local::new(table_settings(settings));
         let tally = Arc::new(Tally::new(policy.rules().len()));
         let live = ArcSwap::from_pointee(Live {
             policy: Arc::new(policy),
@@ -109,6 +131,7 @@ impl Gate {
         Self(Arc::new(Inner {
             live,
             store,
+            local,
             clock,
             orders: Mutex::default(),
             fingerprints: Fingerprints::new(&random()),
@@ -130,6 +153,18 @@ impl Gate {
     /// The clock it goes by.
     pub fn clock(&self) -> &Clock {
         &self.0.clock
+    }
+
+    /// Whether the store answers, as last known. After five failures in a row it is away, and is not
+    /// asked but for a probe: by [`Gate::drive`](Self::drive) twice a second, else by one request a
+    /// second. It is ready again once a plan has passed.
+    pub fn store_state(&self) -> StoreState {
+        self.0.store.state()
+    }
+
+    /// What the table holds that decides while the store is away; none if it was never needed.
+    pub fn local_stats(&self) -> Option<jeton_memory::Stats> {
+        self.0.local.stats()
     }
 
     /// How secret keys are shown by this gate: the same key the same way, as long as it lives.
@@ -200,6 +235,7 @@ impl Gate {
                 .map(|(c, ..)| Seed::of(&live, c))
                 .collect(),
             is_metered: verb.is_metered(),
+            corrects: verb.corrects(),
             at: reading.at(),
             live: Arc::clone(&live),
         };
@@ -293,6 +329,7 @@ impl Gate {
         let asked = Asked {
             seeds: charges.iter().map(|(c, _)| Seed::of(live, c)).collect(),
             is_metered: verb.is_metered(),
+            corrects: verb.corrects(),
             at: reading.at(),
             live: Arc::clone(live),
         };
@@ -310,11 +347,39 @@ impl Gate {
         let Ok(plan) = Plan::new(ops) else {
             return Deciding::Now(asked.without_plan());
         };
-        answers.clear();
-        match self.0.store.submit(&[plan], When::from(reading), answers) {
-            Submitted::Done => Deciding::Now(asked.answered(answers)),
-            Submitted::Later(later) => Deciding::later(async move { asked.answered(&later.await) }),
+        match self.0.store.submit(&[plan], reading, answers) {
+            Reply::Done => Deciding::Now(match asked.decided(answers) {
+                Ok(answered) => answered,
+                Err((asked, error)) => self
+                    .outage(asked, error, ops, reading)
+                    .without_local_receipts(),
+            }),
+            Reply::Later(later) => {
+                let kept = Kept::of(&asked.seeds, ops);
+                let gate = self.clone();
+                Deciding::later(async move {
+                    let answers = later.answers().await;
+                    match asked.decided(&answers) {
+                        Ok(answered) => answered,
+                        Err((asked, error)) => gate.outage_of_kept(asked, error, &kept, reading),
+                    }
+                })
+            }
         }
+    }
+
+    fn outage_of_kept(
+        &self,
+        asked: Asked,
+        error: StoreError,
+        kept: &[Kept],
+        reading: Reading,
+    ) -> Answered {
+        let seeds = asked.seeds.clone();
+        let ops = kept.iter().zip(&seeds).map(|(kept, seed)| kept.op(seed));
+        let ops: SmallVec<[Op<'_>; 4]> = ops.collect();
+        self.outage(asked, error, &ops, reading)
+            .without_local_receipts()
     }
 }
 

@@ -38,7 +38,9 @@ pub use answered::{Answered, Disposition, RuleDecision, Settlement};
 pub use clock::Clock;
 #[cfg(feature = "settling")]
 pub use gate::Hold;
-pub use gate::{DEFAULT_TTL, Deciding, Explained, Gate, OrderError, OrderInForce};
+pub use gate::{
+    DEFAULT_TTL, Deciding, Explained, Gate, OrderError, OrderInForce, StoreState, table_settings,
+};
 pub use jeton_core::{
     Act, Anchor, Answers, Cost, Decision, Fit, Micros, Quota, QuotaError, Rate, Reading, Receipt,
     Span, Store, StoreError, StoreErrorKind, Submitted, When,

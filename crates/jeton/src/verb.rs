@@ -33,6 +33,11 @@ impl Verb {
     pub(crate) const fn is_metered(self) -> bool {
         matches!(self, Self::Take)
     }
+
+    /// Whether it changes what has been charged.
+    pub(crate) const fn corrects(self) -> bool {
+        matches!(self, Self::Refund | Self::Reset)
+    }
 }
 
 /// One charge that a caller names.

@@ -69,16 +69,22 @@ pub(crate) struct Asked {
     pub(crate) live: Arc<Live>,
     /// Whether the answer belongs into the meters: looking and correcting are no requests.
     pub(crate) is_metered: bool,
+    /// Whether it is to change what has been charged: nothing that an outage rule could speak of.
+    pub(crate) corrects: bool,
     pub(crate) at: Micros,
     pub(crate) seeds: SmallVec<[Seed; 3]>,
 }
 
 impl Asked {
     /// The answer to plan number 0. Ops behind those of the seeds are the caller's own.
-    pub(crate) fn answered(self, answers: &Answers) -> Answered {
+    ///
+    /// # Errors
+    /// Gives itself back if the store failed.
+    #[allow(clippy::result_large_err)] // a box would cost an allocation, and it is looked at at once
+    pub(crate) fn decided(self, answers: &Answers) -> Result<Answered, (Self, StoreError)> {
         let (verdict, decisions) = match answers.plan(0) {
             (Ok(verdict), decisions) => (verdict, decisions),
-            (Err(error), _) => return self.degraded(error),
+            (Err(error), _) => return Err((self, error)),
         };
         let part = |(&seed, &decision): (&Seed, &Decision)| Part { seed, decision };
         let parts: SmallVec<[Part; 3]> = self.seeds.iter().zip(decisions).map(part).collect();
@@ -89,29 +95,18 @@ impl Asked {
             }
         }
         let at = parts.first().map_or(self.at, |part| part.decision.at);
-        Answered::new(self.live, Disposition::Decided(verdict), at, parts)
+        let disposition = Disposition::Decided(verdict);
+        Ok(Answered::new(self.live, disposition, at, parts))
     }
 
-    /// The store has no room for what has to be kept beside the charges: nothing was done.
-    pub(crate) fn refused_by_store(self) -> Answered {
+    /// No store answered: there is no decision.
+    #[cold]
+    pub(crate) fn degraded(self, error: StoreErrorKind, denied: bool) -> Answered {
         if self.is_metered {
-            self.live.tally.degraded(StoreErrorKind::Refused);
+            self.live.tally.degraded(error);
+        } else {
+            self.live.tally.store_failed(error);
         }
-        let disposition = Disposition::Degraded {
-            error: StoreErrorKind::Refused,
-            denied: true,
-        };
-        Answered::new(self.live, disposition, self.at, SmallVec::new())
-    }
-
-    /// No store answered: there is no decision, and the outage rule alone speaks.
-    fn degraded(self, error: StoreError) -> Answered {
-        let closed = |seed: &Seed| seed.has_vote() && seed.on_failure == OnFailure::Deny;
-        let denied = self.seeds.iter().any(closed);
-        if self.is_metered {
-            self.live.tally.degraded(error.kind);
-        }
-        let error = error.kind;
         let disposition = Disposition::Degraded { error, denied };
         Answered::new(self.live, disposition, self.at, SmallVec::new())
     }

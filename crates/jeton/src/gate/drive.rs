@@ -1,25 +1,38 @@
 //! What goes on beside decisions.
 
-use std::time::Duration;
-
-use tokio::time::{MissedTickBehavior, interval};
-
 use super::Gate;
 
-/// Within a second, every node goes by what an operator has said to one of them.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-
 impl Gate {
-    /// Picks up what operators have said to other nodes, twice a second. Never completes: run it
-    /// in a task of its own, and let that go with the gate.
+    /// Looks, twice a second ([`Gate::look`]). Never completes: run it in a task of its own, and let
+    /// that go with the gate.
+    #[cfg(feature = "settling")]
     pub async fn drive(self) {
+        use tokio::time::{MissedTickBehavior, interval};
+
+        /// Within a second, every node goes by what an operator has said to one of them.
+        const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
+
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
-            if let Err(error) = self.refresh_orders().await {
-                self.tally().store_failed(error.kind);
-            }
+            self.look().await;
+        }
+    }
+
+    /// Picks up what operators have said to other nodes, and probes a store that is away: for who
+    /// has a timer of another kind than `Gate::drive` needs. Where nobody looks, requests are the
+    /// probes.
+    pub async fn look(&self) {
+        let store = &self.0.store;
+        store.probed_elsewhere();
+        let was_away = store.is_away();
+        match self.refresh_orders().await {
+            Ok(()) if was_away => store.probe().await,
+            Ok(()) => {}
+            // Of a store that is away, it has been told.
+            Err(_) if was_away => {}
+            Err(error) => self.tally().store_failed(error.kind),
         }
     }
 }

@@ -7,14 +7,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use jeton_core::{Act, Answers, Cost, Op, Plan, Reading, Receipt, Submitted, When};
+use jeton_core::{Act, Answers, Cost, Op, Plan, Reading, Receipt};
 use jeton_policy::{CostSpec, Facts, Policy, ResponseCost, StatusSet};
 use smallvec::SmallVec;
 
 use super::asked::{Asked, Seed, cost_of};
 use super::deciding::Deciding;
 use super::owned::{Owned, SettledBy};
-use super::{Gate, Live};
+use super::{Gate, Ledger, Live, Reply};
 use crate::answered::Answered;
 use crate::meters::Event;
 use lease::Renewing;
@@ -30,6 +30,7 @@ pub struct Hold {
     gate: Gate,
     live: Arc<Live>,
     out: SmallVec<[Out; 1]>,
+    ledger: Ledger,
     /// Renews leases until it is dropped.
     renewing: Option<Renewing>,
 }
@@ -85,19 +86,18 @@ impl Gate {
             let Ok(plan) = Plan::new(&ops) else {
                 return Deciding::Now(asked.without_plan());
             };
-            answers.clear();
-            self.0.store.submit(&[plan], When::from(reading), answers)
+            self.0.store.submit(&[plan], reading, answers)
         };
         let gate = self.clone();
         match submitted {
-            Submitted::Done if gate.waits_for(&owned, answers).is_none() => {
-                Deciding::Now(gate.held(asked, owned, answers))
+            Reply::Done if gate.waits_for(&owned, answers).is_none() => {
+                Deciding::Now(gate.held(asked, owned, answers, reading))
             }
-            Submitted::Done => Deciding::later(gate.hold_when_settled(asked.live, owned)),
-            Submitted::Later(later) => Deciding::later(async move {
-                let answers = later.await;
+            Reply::Done => Deciding::later(gate.hold_when_settled(asked.live, owned)),
+            Reply::Later(later) => Deciding::later(async move {
+                let answers = later.answers().await;
                 if gate.waits_for(&owned, &answers).is_none() {
-                    return gate.held(asked, owned, &answers);
+                    return gate.held(asked, owned, &answers, reading);
                 }
                 gate.hold_when_settled(asked.live, owned).await
             }),
@@ -105,12 +105,31 @@ impl Gate {
     }
 
     /// The final answer, with what it holds.
-    fn held(&self, asked: Asked, owned: Vec<Owned>, answers: &Answers) -> Answered {
-        let live = Arc::clone(&asked.live);
-        let mut answered = asked.answered(answers);
+    fn held(
+        &self,
+        asked: Asked,
+        owned: Vec<Owned>,
+        answers: &Answers,
+        reading: Reading,
+    ) -> Answered {
+        match asked.decided(answers) {
+            Ok(answered) => self.keep(answered, owned, Ledger::Store),
+            Err((asked, error)) => {
+                let ops: SmallVec<[Op<'_>; 4]> = owned.iter().map(Owned::take_or_hold).collect();
+                let answered = self.outage(asked, error, &ops, reading);
+                let local = owned.iter().filter_map(Owned::locally).collect();
+                let answered = self.keep(answered, local, Ledger::Local);
+                answered.without_local_receipts()
+            }
+        }
+    }
+
+    /// The answer with what it holds: one of `owned` for each decision.
+    fn keep(&self, mut answered: Answered, owned: Vec<Owned>, ledger: Ledger) -> Answered {
         if !answered.allowed() {
             return answered;
         }
+        let live = Arc::clone(&answered.live);
         let receipts = answered.parts.iter().map(|part| part.decision.receipt);
         let out: SmallVec<[Out; 1]> = owned
             .into_iter()
@@ -126,15 +145,19 @@ impl Gate {
         if out.is_empty() {
             return answered;
         }
-        for Out { owned, receipt, .. } in &out {
-            let (id, key) = (owned.seed.id, &owned.key);
-            self.0.open_holds.opened(id, key, receipt.cost);
+        // What is held locally is nothing that a request could wait for which the store decides about.
+        if ledger == Ledger::Store {
+            for Out { owned, receipt, .. } in &out {
+                let (id, key) = (owned.seed.id, &owned.key);
+                self.0.open_holds.opened(id, key, receipt.cost);
+            }
         }
-        let renewing = Renewing::start(self, &out);
+        let renewing = Renewing::start(self, &out, ledger);
         let hold = Hold {
             gate: self.clone(),
             live,
             out,
+            ledger,
             renewing,
         };
         answered.keep().hold = Some(hold);
@@ -146,6 +169,7 @@ fn asked(live: Arc<Live>, owned: &[Owned], reading: Reading) -> Asked {
     Asked {
         live,
         is_metered: true,
+        corrects: false,
         at: reading.at(),
         seeds: owned
             .iter()
@@ -212,7 +236,7 @@ impl Hold {
             })
             .collect();
         if !known.is_empty() {
-            self.gate.settle(&self.live, known, answered);
+            self.gate.settle(&self.live, known, self.ledger, answered);
         }
     }
 }
@@ -221,7 +245,7 @@ impl Drop for Hold {
     fn drop(&mut self) {
         self.renewing = None;
         for Out { owned, receipt, .. } in &self.out {
-            if owned.settled_by != Some(SettledBy::End) {
+            if self.ledger == Ledger::Store && owned.settled_by != Some(SettledBy::End) {
                 let (id, key) = (owned.seed.id, &owned.key);
                 self.gate.0.open_holds.closed(id, key, receipt.cost);
             }
@@ -238,6 +262,7 @@ impl Gate {
         &self,
         live: &Arc<Live>,
         known: SmallVec<[(Out, Cost); 1]>,
+        ledger: Ledger,
         answered: Option<&mut Answered>,
     ) {
         let mut answers = Answers::new();
@@ -253,19 +278,20 @@ impl Gate {
             let Ok(plan) = Plan::new(&ops) else {
                 return;
             };
-            let when = When::from(self.0.clock.reading());
-            self.0.store.submit(&[plan], when, &mut answers)
+            self.submit_to(ledger, &[plan], &mut answers)
         };
         match submitted {
-            Submitted::Done => {
-                self.settled(live, &known, &answers);
+            Reply::Done => {
+                self.settled(live, &known, ledger, &answers);
                 if let Some(answered) = answered {
                     show(answered, &known, &answers);
                 }
             }
-            Submitted::Later(later) => {
+            Reply::Later(later) => {
                 let (gate, live) = (self.clone(), Arc::clone(live));
-                let settling = async move { gate.settled(&live, &known, &later.await) };
+                let settling = async move {
+                    gate.settled(&live, &known, ledger, &later.answers().await);
+                };
                 // Without a runtime nobody is left to carry it out: the charges stay.
                 if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                     drop(runtime.spawn(settling));
@@ -275,7 +301,7 @@ impl Gate {
     }
 
     /// Notes what has been settled, and lets those go on who waited for it.
-    fn settled(&self, live: &Live, known: &[(Out, Cost)], answers: &Answers) {
+    fn settled(&self, live: &Live, known: &[(Out, Cost)], ledger: Ledger, answers: &Answers) {
         let (verdict, decisions) = answers.plan(0);
         match verdict {
             Ok(_) => {
@@ -297,9 +323,24 @@ impl Gate {
                 live.tally.store_failed(error.kind);
             }
         }
+        if ledger == Ledger::Local {
+            return;
+        }
         for (Out { owned, receipt, .. }, _) in known {
             let (id, key) = (owned.seed.id, &owned.key);
             self.0.open_holds.closed(id, key, receipt.cost);
+        }
+    }
+
+    /// Plans about charges that stand in the store, or in this process.
+    fn submit_to(&self, ledger: Ledger, plans: &[Plan<'_>], answers: &mut Answers) -> Reply {
+        let reading = self.0.clock.reading();
+        match ledger {
+            Ledger::Store => self.0.store.submit(plans, reading, answers),
+            Ledger::Local => {
+                self.0.local.decide(plans, reading, answers);
+                Reply::Done
+            }
         }
     }
 }

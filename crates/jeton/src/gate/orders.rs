@@ -9,7 +9,7 @@ mod note;
 use std::fmt;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use jeton_core::{Micros, NoteEdit, Span, StoreError, When};
+use jeton_core::{Micros, NoteEdit, Span, StoreError};
 use jeton_policy::{Allowance, Alternative, Fault, Mode, NamedKeyError, Order, Policy};
 
 use super::{Gate, Live};
@@ -218,8 +218,7 @@ impl Gate {
     /// # Errors
     /// [`StoreError`]: what was in force stays in force.
     pub async fn refresh_orders(&self) -> Result<(), StoreError> {
-        let when = When::from(self.0.clock.reading());
-        let notes = self.0.store.notes(when).await?;
+        let notes = self.0.store.notes(self.0.clock.reading()).await?;
         let orders: Vec<Order> = notes.iter().filter_map(note::read).collect();
         let mut turn = self.turn();
         if *turn != orders {
@@ -251,8 +250,7 @@ impl Gate {
 
     async fn set(&self, order: &Order) -> Result<(), OrderError> {
         let edit = NoteEdit::Put(note::write(order));
-        let when = When::from(self.0.clock.reading());
-        self.0.store.note(edit, when).await?;
+        self.0.store.note(edit, self.0.clock.reading()).await?;
         Ok(self.refresh_orders().await?)
     }
 
@@ -286,8 +284,8 @@ impl Gate {
 
     async fn lift(&self, order: &Order) -> Result<bool, OrderError> {
         let name = note::name(order);
-        let when = When::from(self.0.clock.reading());
-        let was_there = self.0.store.note(NoteEdit::Remove { name }, when).await?;
+        let (edit, reading) = (NoteEdit::Remove { name }, self.0.clock.reading());
+        let was_there = self.0.store.note(edit, reading).await?;
         self.refresh_orders().await?;
         Ok(was_there)
     }

@@ -54,6 +54,16 @@ impl Owned {
         }
     }
 
+    /// The same under its rule's share of the quota, if the rule decides locally in an outage.
+    #[cfg(feature = "settling")]
+    pub(crate) fn locally(&self) -> Option<Self> {
+        let seed = self.seed.locally()?;
+        Some(Self {
+            seed,
+            ..self.clone()
+        })
+    }
+
     pub(crate) fn op(&self, act: Act) -> Op<'_> {
         Op {
             mode: self.seed.mode.into(),

@@ -5,18 +5,17 @@
 //! one plan too: the ticket and all counters, or nothing. A ticket that was settled before, or is
 //! not there, does not pass, and so the counters stay as they are.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use jeton_core::{
     Act, Answers, Cost, Fit, Kind, Micros, Op, Plan, Quota, Receipt, RuleId, Span, StoreErrorKind,
-    Submitted, When,
 };
-use jeton_policy::{Charge, Facts};
+use jeton_policy::{Charge, Facts, OnFailure};
 use smallvec::SmallVec;
 
 use super::asked::{Asked, cost_of};
 use super::deciding::Deciding;
+use super::guard::{Awaiting, Reply};
 use super::owned::{Owned, SettledBy};
 use super::{Gate, Live, verdicts};
 use crate::answered::{Answered, Disposition, Settlement};
@@ -51,6 +50,9 @@ impl Gate {
     /// ([`Answered::handle`]) settles it within `ttl`, on any node, after any restart that the store
     /// survives. What nobody settles stays charged; units of `concurrency` go back when their lease
     /// is over.
+    ///
+    /// Only the store can keep it. While that is away, a reservation passes without a handle if all
+    /// rules say `on_failure = "allow"`, and is refused if one says anything else.
     pub fn reserve(&self, facts: &dyn Facts, cost: Option<Cost>, ttl: Span) -> Deciding {
         self.ask(facts, true, |live, charges, _, _| {
             let owned: Vec<Owned> = charges
@@ -100,6 +102,7 @@ impl Gate {
         let asked = Asked {
             live: Arc::clone(live),
             is_metered: true,
+            corrects: false,
             at: self.0.clock.now(),
             seeds: owned.iter().map(|owned| owned.seed).collect(),
         };
@@ -112,9 +115,15 @@ impl Gate {
         let submitted = self.submit_with_ticket(held, &record, ttl, opened);
         let reserved = move |answers: &Answers| {
             if lacks_room_for_record(answers, owned.len()) {
-                return asked.refused_by_store();
+                return asked.degraded(StoreErrorKind::Refused, true);
             }
-            let mut answered = asked.answered(answers);
+            let mut answered = match asked.decided(answers) {
+                Ok(answered) => answered,
+                Err((asked, error)) => {
+                    let denied = asked.seeds.iter().any(needs_store);
+                    return asked.degraded(error.kind, denied);
+                }
+            };
             if answered.allowed() {
                 let charges = charged(charges, &answered);
                 answered.keep().handle = Some(Handle { id, ttl, charges });
@@ -123,7 +132,7 @@ impl Gate {
         };
         match submitted {
             Some(Ok(answers)) => Deciding::Now(reserved(&answers)),
-            Some(Err(later)) => Deciding::later(async move { reserved(&later.await) }),
+            Some(Err(later)) => Deciding::later(async move { reserved(&later.answers().await) }),
             None => Deciding::Now(without_plan(live, self.0.clock.now())),
         }
     }
@@ -219,6 +228,7 @@ impl Gate {
         let is_settled = matches!(of_ticket, Act::Settle { .. });
         let asked = Asked {
             is_metered: false,
+            corrects: true,
             at,
             seeds: held.iter().map(|(owned, _)| owned.seed).collect(),
             live: Arc::clone(live),
@@ -232,7 +242,9 @@ impl Gate {
         let acts: SmallVec<[Act; 2]> = SmallVec::from_slice(acts);
         let settled = move |answers: &Answers| {
             let settlement = settlement(answers, acts.len());
-            let mut answered = asked.answered(answers);
+            let decided = asked.decided(answers);
+            let mut answered =
+                decided.unwrap_or_else(|(asked, error)| asked.degraded(error.kind, true));
             if is_settled && settlement == Settlement::Done {
                 note(&answered, &acts, answers);
             }
@@ -243,7 +255,7 @@ impl Gate {
         };
         match submitted {
             Some(Ok(answers)) => Deciding::Now(settled(&answers)),
-            Some(Err(later)) => Deciding::later(async move { settled(&later.await) }),
+            Some(Err(later)) => Deciding::later(async move { settled(&later.answers().await) }),
             None => Deciding::Now(without_plan(live, at)),
         }
     }
@@ -267,14 +279,15 @@ impl Gate {
         found
     }
 
-    /// One plan of `ops` and, behind them, an act on a ticket.
+    /// One plan of `ops` and, behind them, an act on a ticket: the answers if they are there, else
+    /// what will bring them.
     fn submit_with_ticket<'a>(
         &self,
         ops: impl Iterator<Item = Op<'a>>,
         record: &[u8; 32],
         ttl: Span,
         act: Act,
-    ) -> Option<Reply> {
+    ) -> Option<Result<Answers, Awaiting>> {
         let ticket = Quota::ticket(ttl.max(LEAST_TTL)).ok()?;
         let mut all: SmallVec<[Op<'_>; 4]> = SmallVec::new();
         for op in ops {
@@ -282,17 +295,20 @@ impl Gate {
         }
         all.push(Op::new(TICKETS, record, &ticket, act));
         let plan = Plan::new(&all).ok()?;
-        let when = When::from(self.0.clock.reading());
+        let reading = self.0.clock.reading();
         let mut answers = Answers::new();
-        Some(match self.0.store.submit(&[plan], when, &mut answers) {
-            Submitted::Done => Ok(answers),
-            Submitted::Later(later) => Err(later),
+        Some(match self.0.store.submit(&[plan], reading, &mut answers) {
+            Reply::Done => Ok(answers),
+            Reply::Later(later) => Err(later),
         })
     }
 }
 
-/// The answers if they are there, else what will bring them.
-type Reply = Result<Answers, Pin<Box<dyn Future<Output = Answers> + Send>>>;
+/// Whether a reservation is refused where no store keeps it: nobody could settle on another node
+/// what one process has decided by itself.
+fn needs_store(seed: &super::asked::Seed) -> bool {
+    seed.has_vote() && seed.on_failure != OnFailure::Allow
+}
 
 /// What a charge is told when its reservation is committed.
 #[derive(Clone, Copy)]

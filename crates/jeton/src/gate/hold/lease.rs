@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use jeton_core::{Act, Answers, Op, Plan, Receipt, Span, Submitted, When};
+use jeton_core::{Act, Answers, Op, Plan, Receipt, Span};
 use smallvec::SmallVec;
 use tokio::task::AbortHandle;
 
-use super::super::Gate;
 use super::super::owned::{Owned, SettledBy};
+use super::super::{Gate, Ledger, Reply};
 use super::Out;
 
 /// A task that renews leases, each third of the shortest; it ends with this.
@@ -21,7 +21,7 @@ impl Drop for Renewing {
 
 impl Renewing {
     /// Starts renewing what of `out` is leased; none if nothing is, or nobody could do it.
-    pub(super) fn start(gate: &Gate, out: &[Out]) -> Option<Self> {
+    pub(super) fn start(gate: &Gate, out: &[Out], ledger: Ledger) -> Option<Self> {
         let leased: Vec<(Owned, Receipt)> = out
             .iter()
             .filter(|out| out.owned.settled_by == Some(SettledBy::End))
@@ -33,12 +33,12 @@ impl Renewing {
         let shortest = lease.min_by_key(|lease: &Span| lease.as_micros())?;
         let runtime = tokio::runtime::Handle::try_current().ok()?;
         let every = Duration::from(shortest) / 3;
-        let task = runtime.spawn(renew(gate.clone(), leased, every));
+        let task = runtime.spawn(renew(gate.clone(), leased, ledger, every));
         Some(Self(task.abort_handle()))
     }
 }
 
-async fn renew(gate: Gate, leased: Vec<(Owned, Receipt)>, every: Duration) {
+async fn renew(gate: Gate, leased: Vec<(Owned, Receipt)>, ledger: Ledger, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let mut answers = Answers::new();
@@ -50,11 +50,10 @@ async fn renew(gate: Gate, leased: Vec<(Owned, Receipt)>, every: Duration) {
             let ops: SmallVec<[Op<'_>; 2]> = renewed.collect();
             // Each for itself: one that is lost keeps no other from being renewed.
             let plans: SmallVec<[Plan<'_>; 2]> = ops.iter().map(Plan::one).collect();
-            let when = When::from(gate.0.clock.reading());
-            gate.0.store.submit(&plans, when, &mut answers)
+            gate.submit_to(ledger, &plans, &mut answers)
         };
-        if let Submitted::Later(later) = submitted {
-            drop(later.await);
+        if let Reply::Later(later) = submitted {
+            drop(later.answers().await);
         }
     }
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jeton_core::{Answers, Fit, Op, Plan, Reading, Submitted, When};
+use jeton_core::{Answers, Fit, Op, Plan, Reading};
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::owned::Owned;
-use super::super::{Gate, Live};
+use super::super::{Gate, Live, Reply};
 use super::asked;
 use crate::Answered;
 
@@ -55,7 +55,8 @@ impl Gate {
             }
             reading = self.ask_again(&owned, &mut answers).await;
         }
-        self.held(asked(live, &owned, reading), owned, &answers)
+        let asked = asked(live, &owned, reading);
+        self.held(asked, owned, &answers, reading)
     }
 
     async fn ask_again(&self, owned: &[Owned], answers: &mut Answers) -> Reading {
@@ -66,10 +67,10 @@ impl Gate {
             // It was one plan when it was first asked.
             Plan::new(&ops)
                 .ok()
-                .map(|plan| self.0.store.submit(&[plan], When::from(reading), answers))
+                .map(|plan| self.0.store.submit(&[plan], reading, answers))
         };
-        if let Some(Submitted::Later(later)) = later {
-            *answers = later.await;
+        if let Some(Reply::Later(later)) = later {
+            *answers = later.answers().await;
         }
         reading
     }

@@ -1,0 +1,220 @@
+//! Whether the store is asked at all: not after several failures in a row, until a probe passes.
+//!
+//! Pure: it knows neither clocks nor stores. Three phases:
+//!
+//! ```text
+//! closed --5 failures in a row--> open --a probe in the background passes--> trial
+//!    ^                             |  ^                                       |  |
+//!    |<--------an answer-----------+  +-------------a failure-----------------+  |
+//!    +<------------------an answer, or another probe-----------------------------+
+//! ```
+//!
+//! On trial requests are asked again, and one failure is enough. Seen from outside the store is away
+//! until a plan of somebody's passes, or two probes in a row: one that fails for requests and not
+//! for probes does not seem to come and go.
+
+use jeton_core::{Micros, Span, StoreErrorKind};
+
+/// Failures in a row after which the store is not asked.
+const FAILURES: u32 = 5;
+
+/// How often a request is the probe while nobody else probes.
+const PROBE_EVERY: Span = Span::SECOND;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    Open,
+    Trial,
+}
+
+/// How the store has fared.
+#[derive(Debug)]
+pub(super) struct Breaker {
+    phase: Phase,
+    /// Failures in a row.
+    failures: u32,
+    /// The kind of the latest failure.
+    why: StoreErrorKind,
+    /// From when on a request may be the probe.
+    next_probe: Micros,
+}
+
+/// How sure it is of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Mood {
+    /// No failure since the latest answer.
+    Calm = 0,
+    /// Some failures.
+    Uneasy = 1,
+    /// The store is away.
+    Away = 2,
+}
+
+impl Breaker {
+    pub(super) const fn new() -> Self {
+        Self {
+            phase: Phase::Closed,
+            failures: 0,
+            why: StoreErrorKind::Unavailable,
+            next_probe: Micros::ZERO,
+        }
+    }
+
+    pub(super) fn mood(&self) -> Mood {
+        match self.phase {
+            Phase::Closed if self.failures == 0 => Mood::Calm,
+            Phase::Closed => Mood::Uneasy,
+            Phase::Open | Phase::Trial => Mood::Away,
+        }
+    }
+
+    /// The kind of the latest failure.
+    pub(super) const fn why(&self) -> StoreErrorKind {
+        self.why
+    }
+
+    /// Why the store is not to be asked at `now`; none if it is.
+    pub(super) fn refuses(&mut self, now: Micros) -> Option<StoreErrorKind> {
+        if self.phase != Phase::Open {
+            return None;
+        }
+        // Further ahead than it ever was set: the clock went back.
+        let is_due = self.next_probe <= now || self.next_probe.since(now) > PROBE_EVERY;
+        if is_due {
+            self.probed_elsewhere(now);
+            return None;
+        }
+        Some(self.why)
+    }
+
+    /// Somebody probes: no request need be the probe for a while.
+    pub(super) fn probed_elsewhere(&mut self, now: Micros) {
+        self.next_probe = now.saturating_add(PROBE_EVERY);
+    }
+
+    /// The store has answered somebody.
+    pub(super) fn answered(&mut self) {
+        self.phase = Phase::Closed;
+        self.failures = 0;
+    }
+
+    /// The store has answered a probe.
+    pub(super) fn probe_passed(&mut self) {
+        match self.phase {
+            Phase::Open => self.phase = Phase::Trial,
+            Phase::Trial => self.answered(),
+            Phase::Closed => {}
+        }
+    }
+
+    /// The store has failed.
+    pub(super) fn failed(&mut self, why: StoreErrorKind, now: Micros) {
+        self.why = why;
+        self.failures = self.failures.saturating_add(1);
+        let opens = match self.phase {
+            Phase::Closed => self.failures >= FAILURES,
+            Phase::Trial => true,
+            Phase::Open => false,
+        };
+        if opens {
+            self.phase = Phase::Open;
+            self.probed_elsewhere(now);
+        }
+    }
+}
+
+/// Whether a failure is the store's, and not that of one key or of a plan that it cannot carry out.
+pub(super) const fn is_of_store(kind: StoreErrorKind) -> bool {
+    !matches!(kind, StoreErrorKind::BadState | StoreErrorKind::Unsupported)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHY: StoreErrorKind = StoreErrorKind::Timeout;
+    const S: u64 = 1_000_000;
+
+    fn at(us: u64) -> Micros {
+        Micros::new(1_000 * S + us)
+    }
+
+    fn open(now: Micros) -> Breaker {
+        let mut breaker = Breaker::new();
+        for _ in 0..FAILURES {
+            assert_eq!(breaker.refuses(now), None);
+            breaker.failed(WHY, now);
+        }
+        breaker
+    }
+
+    #[test]
+    fn five_failures_in_a_row_open_it_and_four_do_not() {
+        let mut breaker = Breaker::new();
+        for _ in 0..3 {
+            for _ in 1..FAILURES {
+                breaker.failed(WHY, at(0));
+                assert_eq!(breaker.mood(), Mood::Uneasy);
+            }
+            breaker.answered();
+            assert_eq!(breaker.mood(), Mood::Calm);
+        }
+        let mut breaker = open(at(0));
+        assert_eq!((breaker.mood(), breaker.why()), (Mood::Away, WHY));
+        assert_eq!(breaker.refuses(at(0)), Some(WHY));
+    }
+
+    #[test]
+    fn where_nobody_probes_one_request_a_second_does() {
+        let mut breaker = open(at(0));
+        let asked = |breaker: &mut Breaker, us| breaker.refuses(at(us)).is_none();
+        assert!(!asked(&mut breaker, S - 1));
+        assert!(asked(&mut breaker, S));
+        assert!(!asked(&mut breaker, S));
+        breaker.failed(WHY, at(S + 20_000));
+        assert!(!asked(&mut breaker, 2 * S - 1));
+        assert!(asked(&mut breaker, 2 * S));
+        breaker.answered();
+        assert!(asked(&mut breaker, 2 * S) && asked(&mut breaker, 2 * S));
+    }
+
+    #[test]
+    fn whoever_probes_spares_the_requests() {
+        let mut breaker = open(at(0));
+        for tick in 0..20 {
+            breaker.probed_elsewhere(at(tick * S / 2));
+            assert!(breaker.refuses(at(tick * S / 2 + S / 2 - 1)).is_some());
+        }
+    }
+
+    #[test]
+    fn a_clock_that_went_back_does_not_keep_it_open() {
+        let mut breaker = open(at(900 * S));
+        assert!(breaker.refuses(at(0)).is_none());
+        assert!(breaker.refuses(at(0)).is_some());
+        assert!(breaker.refuses(at(S)).is_none());
+    }
+
+    #[test]
+    fn on_trial_one_failure_is_enough_and_nobody_outside_sees_it() {
+        let mut breaker = open(at(0));
+        for _ in 0..3 {
+            breaker.probe_passed();
+            assert_eq!(breaker.mood(), Mood::Away);
+            assert_eq!(breaker.refuses(at(0)), None);
+            breaker.failed(WHY, at(0));
+            assert_eq!(breaker.refuses(at(0)), Some(WHY));
+        }
+        breaker.probe_passed();
+        breaker.answered();
+        assert_eq!(breaker.mood(), Mood::Calm);
+        let mut breaker = open(at(0));
+        breaker.probe_passed();
+        breaker.probe_passed();
+        assert_eq!(breaker.mood(), Mood::Calm);
+        breaker.probe_passed();
+        assert_eq!(breaker.mood(), Mood::Calm);
+    }
+}

@@ -1,0 +1,308 @@
+//! The store as the gate asks it: in bounded time, and while it is away not at all.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jeton_core::{
+    Anchor, Answers, Cost, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span, Store,
+    StoreError, StoreErrorKind, Submitted, When, Written,
+};
+
+use super::breaker::{Breaker, Mood, is_of_store};
+use crate::clock::Clock;
+
+/// Whose states probes are: no rule's, but by a collision of SHA-256 cut to 64 bits.
+const PROBES: RuleId = RuleId::new(u64::from_be_bytes(*b"probes\x01\x01"));
+
+/// What a probe charges: too much to be denied, and forgotten within a second.
+const PROBED: Result<Quota, jeton_core::QuotaError> =
+    Quota::fixed_window(jeton_core::MAX_LIMIT as u64, Span::SECOND, Anchor::Epoch);
+
+/// Whether the store answers, as last known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreState {
+    /// It does.
+    Ready,
+    /// It failed several times in a row, and since then no plan has passed: it is not asked, and the
+    /// outage rule speaks.
+    Away {
+        /// How it failed last.
+        why: StoreErrorKind,
+    },
+}
+
+/// A store behind a timeout and a breaker.
+pub(super) struct Guard {
+    store: Arc<dyn Store>,
+    has_own_clock: bool,
+    timeout: Duration,
+    health: Arc<Health>,
+}
+
+/// How the store has fared, shared with calls that are out.
+#[derive(Debug)]
+struct Health {
+    /// The breaker's [`Mood`], to be read without its lock: all that a store costs that never fails.
+    mood: AtomicU8,
+    breaker: Mutex<Breaker>,
+    clock: Clock,
+}
+
+/// Whether the answers are there.
+#[must_use]
+pub(super) enum Reply {
+    /// They are where the caller wanted them.
+    Done,
+    /// They will come.
+    Later(Awaiting),
+}
+
+/// Answers that will come, in bounded time.
+#[must_use]
+pub(super) struct Awaiting {
+    later: std::pin::Pin<Box<dyn Future<Output = Answers> + Send>>,
+    plans: usize,
+    deadline: Deadline,
+    health: Arc<Health>,
+}
+
+impl Guard {
+    pub(super) fn new(store: Arc<dyn Store>, timeout: Duration, clock: Clock) -> Self {
+        Self {
+            has_own_clock: store.has_own_clock(),
+            store,
+            timeout,
+            health: Arc::new(Health {
+                mood: AtomicU8::new(Mood::Calm as u8),
+                breaker: Mutex::new(Breaker::new()),
+                clock,
+            }),
+        }
+    }
+
+    /// Whether the store answers, as last known.
+    pub(super) fn state(&self) -> StoreState {
+        if !self.is_away() {
+            return StoreState::Ready;
+        }
+        let why = self.health.change(|breaker| breaker.why());
+        StoreState::Away { why }
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.health.mood.load(Relaxed) == Mood::Away as u8
+    }
+
+    /// Whose clock a decision goes by: the store's own where it has one, since all its nodes share
+    /// it; unless ours moves by hand, which is then what somebody wants to see.
+    #[inline]
+    fn when(&self, reading: Reading) -> When {
+        if self.has_own_clock && reading.is_steady() {
+            When::StoreClock
+        } else {
+            When::from(reading)
+        }
+    }
+
+    /// Asks the store for plans. What failed is never asked again: it may have been carried out.
+    #[inline]
+    pub(super) fn submit(
+        &self,
+        plans: &[Plan<'_>],
+        reading: Reading,
+        answers: &mut Answers,
+    ) -> Reply {
+        answers.clear();
+        let is_calm = self.health.is_calm();
+        if !is_calm && let Some(why) = self.health.refuses(reading) {
+            let written = Written::No;
+            fail(plans.len(), StoreError { kind: why, written }, answers);
+            return Reply::Done;
+        }
+        match self.store.submit(plans, self.when(reading), answers) {
+            Submitted::Done => {
+                if !is_calm || answers.plan(0).0.is_err() {
+                    self.health.learn(answers, plans.len());
+                }
+                Reply::Done
+            }
+            Submitted::Later(later) => Reply::Later(Awaiting {
+                later,
+                plans: plans.len(),
+                deadline: Deadline::after(self.timeout),
+                health: Arc::clone(&self.health),
+            }),
+        }
+    }
+
+    /// The notes in force.
+    pub(super) async fn notes(&self, reading: Reading) -> Result<Vec<Note>, StoreError> {
+        let notes = self.bounded(self.store.notes(self.when(reading))).await;
+        if let Err(error) = notes
+            && is_of_store(error.kind)
+        {
+            self.health.failed(error.kind);
+        }
+        notes
+    }
+
+    /// Changes a note. How that went says little about plans.
+    pub(super) async fn note(&self, edit: NoteEdit, reading: Reading) -> Result<bool, StoreError> {
+        self.bounded(self.store.note(edit, self.when(reading)))
+            .await
+    }
+
+    async fn bounded<T>(&self, pending: Pending<T>) -> Result<T, StoreError> {
+        let deadline = Deadline::after(self.timeout);
+        deadline.bound(pending).await.unwrap_or(Err(TIMEOUT))
+    }
+
+    /// Whoever calls this twice a second probes: requests need not.
+    pub(super) fn probed_elsewhere(&self) {
+        if self.is_away() {
+            let now = self.health.clock.now();
+            self.health.change(|breaker| breaker.probed_elsewhere(now));
+        }
+    }
+
+    /// Sees whether a plan passes that writes, as those of requests do.
+    pub(super) async fn probe(&self) {
+        let Ok(quota) = PROBED else { return };
+        let mut answers = Answers::new();
+        let deadline = Deadline::after(self.timeout);
+        let submitted = {
+            let op = Op::take(PROBES, b"", &quota, Cost::ONE);
+            let when = self.when(self.health.clock.reading());
+            self.store.submit(&[Plan::one(&op)], when, &mut answers)
+        };
+        if let Submitted::Later(later) = submitted {
+            answers = match deadline.bound(later).await {
+                Some(answers) => answers,
+                None => timed_out(1),
+            };
+        }
+        match answers.plan(0).0 {
+            Err(error) if is_of_store(error.kind) => self.health.failed(error.kind),
+            _ => self.health.change(Breaker::probe_passed),
+        }
+    }
+}
+
+impl Awaiting {
+    /// The answers: those of the store, or failures when it has taken too long.
+    pub(super) async fn answers(self) -> Answers {
+        let Self {
+            later,
+            plans,
+            deadline,
+            health,
+        } = self;
+        let answers = match deadline.bound(later).await {
+            Some(answers) => answers,
+            None => timed_out(plans),
+        };
+        if !health.is_calm() || answers.plan(0).0.is_err() {
+            health.learn(&answers, plans);
+        }
+        answers
+    }
+}
+
+impl Health {
+    #[inline]
+    fn is_calm(&self) -> bool {
+        self.mood.load(Relaxed) == Mood::Calm as u8
+    }
+
+    #[cold]
+    fn refuses(&self, reading: Reading) -> Option<StoreErrorKind> {
+        self.change(|breaker| breaker.refuses(reading.at()))
+    }
+
+    /// One plan that was answered is an answer.
+    #[cold]
+    fn learn(&self, answers: &Answers, plans: usize) {
+        let failure = |plan| answers.plan(plan).0.err().map(|error| error.kind);
+        let failures = (0..plans).map(failure);
+        let of_store = |kind: Option<StoreErrorKind>| kind.filter(|kind| is_of_store(*kind));
+        let mut why = None;
+        for kind in failures {
+            match of_store(kind) {
+                Some(kind) => why = why.or(Some(kind)),
+                None => return self.change(Breaker::answered),
+            }
+        }
+        if let Some(why) = why {
+            self.failed(why);
+        }
+    }
+
+    fn failed(&self, why: StoreErrorKind) {
+        let now = self.clock.now();
+        self.change(|breaker| breaker.failed(why, now));
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+        // No change leaves a breaker that others could not go on with.
+        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut breaker);
+        self.mood.store(breaker.mood() as u8, Relaxed);
+        changed
+    }
+}
+
+/// Whether it was carried out, nobody knows.
+const TIMEOUT: StoreError = StoreError {
+    kind: StoreErrorKind::Timeout,
+    written: Written::Unknown,
+};
+
+fn timed_out(plans: usize) -> Answers {
+    let mut answers = Answers::new();
+    fail(plans, TIMEOUT, &mut answers);
+    answers
+}
+
+fn fail(plans: usize, error: StoreError, answers: &mut Answers) {
+    for _ in 0..plans {
+        answers.push_failed(error);
+    }
+}
+
+/// Until when a call may take.
+#[derive(Clone, Copy)]
+struct Deadline {
+    #[cfg(feature = "settling")]
+    at: tokio::time::Instant,
+}
+
+#[cfg(feature = "settling")]
+impl Deadline {
+    fn after(timeout: Duration) -> Self {
+        let at = tokio::time::Instant::now() + timeout;
+        Self { at }
+    }
+
+    /// What comes in time. Outside a tokio runtime there is no timer, and it may take as long as it
+    /// takes.
+    async fn bound<T>(self, future: impl Future<Output = T>) -> Option<T> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Some(future.await);
+        }
+        tokio::time::timeout_at(self.at, future).await.ok()
+    }
+}
+
+#[cfg(not(feature = "settling"))]
+impl Deadline {
+    const fn after(_: Duration) -> Self {
+        Self {}
+    }
+
+    /// Without a timer it may take as long as it takes.
+    async fn bound<T>(self, future: impl Future<Output = T>) -> Option<T> {
+        Some(future.await)
+    }
+}
