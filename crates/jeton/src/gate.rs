@@ -2,6 +2,7 @@
 
 mod asked;
 mod breaker;
+mod deadline;
 mod deciding;
 mod drive;
 mod explain;
@@ -23,11 +24,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use jeton_core::{Answers, Cost, Op, Plan, Reading, Store, StoreError};
+use jeton_core::{Answers, Cost, Op, Plan, Reading, Store};
 use jeton_policy::{Charge, Facts, Fingerprints, Mode, Order, Orders, Policy, Settle};
 use smallvec::SmallVec;
 
-use crate::answered::Answered;
 use crate::clock::Clock;
 use crate::named::NamedKeys;
 use crate::tally::Tally;
@@ -153,18 +153,6 @@ impl Gate {
     /// The clock it goes by.
     pub fn clock(&self) -> &Clock {
         &self.0.clock
-    }
-
-    /// Whether the store answers, as last known. After five failures in a row it is away, and is not
-    /// asked but for a probe: by [`Gate::drive`](Self::drive) twice a second, else by one request a
-    /// second. It is ready again once a plan has passed.
-    pub fn store_state(&self) -> StoreState {
-        self.0.store.state()
-    }
-
-    /// What the table holds that decides while the store is away; none if it was never needed.
-    pub fn local_stats(&self) -> Option<jeton_memory::Stats> {
-        self.0.local.stats()
     }
 
     /// How secret keys are shown by this gate: the same key the same way, as long as it lives.
@@ -366,20 +354,6 @@ impl Gate {
                 })
             }
         }
-    }
-
-    fn outage_of_kept(
-        &self,
-        asked: Asked,
-        error: StoreError,
-        kept: &[Kept],
-        reading: Reading,
-    ) -> Answered {
-        let seeds = asked.seeds.clone();
-        let ops = kept.iter().zip(&seeds).map(|(kept, seed)| kept.op(seed));
-        let ops: SmallVec<[Op<'_>; 4]> = ops.collect();
-        self.outage(asked, error, &ops, reading)
-            .without_local_receipts()
     }
 }
 

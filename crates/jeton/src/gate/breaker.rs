@@ -104,8 +104,7 @@ impl Breaker {
     pub(super) fn probe_passed(&mut self) {
         match self.phase {
             Phase::Open => self.phase = Phase::Trial,
-            Phase::Trial => self.answered(),
-            Phase::Closed => {}
+            Phase::Trial | Phase::Closed => self.answered(),
         }
     }
 
@@ -214,6 +213,7 @@ mod tests {
         breaker.probe_passed();
         breaker.probe_passed();
         assert_eq!(breaker.mood(), Mood::Calm);
+        breaker.failed(WHY, at(0));
         breaker.probe_passed();
         assert_eq!(breaker.mood(), Mood::Calm);
     }

@@ -20,15 +20,21 @@ impl Gate {
         }
     }
 
-    /// Picks up what operators have said to other nodes, and probes a store that is away: for who
+    /// Picks up what operators have said to other nodes, and probes a store that has failed: for who
     /// has a timer of another kind than `Gate::drive` needs. Where nobody looks, requests are the
     /// probes.
     pub async fn look(&self) {
         let store = &self.0.store;
         store.probed_elsewhere();
         let was_away = store.is_away();
-        match self.refresh_orders().await {
-            Ok(()) if was_away => store.probe().await,
+        let looked = self.refresh_orders().await;
+        if looked.is_ok() && !store.is_calm() {
+            store.probe().await;
+        }
+        if !store.is_away() {
+            self.0.local.tidy(self.0.clock.now());
+        }
+        match looked {
             Ok(()) => {}
             // Of a store that is away, it has been told.
             Err(_) if was_away => {}

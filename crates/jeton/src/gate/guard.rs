@@ -1,7 +1,7 @@
 //! The store as the gate asks it: in bounded time, and while it is away not at all.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jeton_core::{
@@ -10,6 +10,7 @@ use jeton_core::{
 };
 
 use super::breaker::{Breaker, Mood, is_of_store};
+use super::deadline::Deadline;
 use crate::clock::Clock;
 
 /// Whose states probes are: no rule's, but by a collision of SHA-256 cut to 64 bits.
@@ -25,6 +26,11 @@ const PROBED: Result<Quota, jeton_core::QuotaError> =
 pub enum StoreState {
     /// It does.
     Ready,
+    /// It failed the last time, and is still asked.
+    Failing {
+        /// How it failed last.
+        why: StoreErrorKind,
+    },
     /// It failed several times in a row, and since then no plan has passed: it is not asked, and the
     /// outage rule speaks.
     Away {
@@ -84,11 +90,21 @@ impl Guard {
 
     /// Whether the store answers, as last known.
     pub(super) fn state(&self) -> StoreState {
-        if !self.is_away() {
+        if self.is_calm() {
             return StoreState::Ready;
         }
-        let why = self.health.change(|breaker| breaker.why());
-        StoreState::Away { why }
+        let breaker = self.health.breaker();
+        let why = breaker.why();
+        match breaker.mood() {
+            Mood::Calm => StoreState::Ready,
+            Mood::Uneasy => StoreState::Failing { why },
+            Mood::Away => StoreState::Away { why },
+        }
+    }
+
+    /// Whether it has not failed since it last answered.
+    pub(super) fn is_calm(&self) -> bool {
+        self.health.is_calm()
     }
 
     pub(super) fn is_away(&self) -> bool {
@@ -115,7 +131,7 @@ impl Guard {
         answers: &mut Answers,
     ) -> Reply {
         answers.clear();
-        let is_calm = self.health.is_calm();
+        let is_calm = self.is_calm();
         if !is_calm && let Some(why) = self.health.refuses(reading) {
             let written = Written::No;
             fail(plans.len(), StoreError { kind: why, written }, answers);
@@ -245,11 +261,15 @@ impl Health {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
-        // No change leaves a breaker that others could not go on with.
-        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut breaker = self.breaker();
         let changed = change(&mut breaker);
         self.mood.store(breaker.mood() as u8, Relaxed);
         changed
+    }
+
+    /// No change leaves a breaker that others could not go on with.
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -268,41 +288,5 @@ fn timed_out(plans: usize) -> Answers {
 fn fail(plans: usize, error: StoreError, answers: &mut Answers) {
     for _ in 0..plans {
         answers.push_failed(error);
-    }
-}
-
-/// Until when a call may take.
-#[derive(Clone, Copy)]
-struct Deadline {
-    #[cfg(feature = "settling")]
-    at: tokio::time::Instant,
-}
-
-#[cfg(feature = "settling")]
-impl Deadline {
-    fn after(timeout: Duration) -> Self {
-        let at = tokio::time::Instant::now() + timeout;
-        Self { at }
-    }
-
-    /// What comes in time. Outside a tokio runtime there is no timer, and it may take as long as it
-    /// takes.
-    async fn bound<T>(self, future: impl Future<Output = T>) -> Option<T> {
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Some(future.await);
-        }
-        tokio::time::timeout_at(self.at, future).await.ok()
-    }
-}
-
-#[cfg(not(feature = "settling"))]
-impl Deadline {
-    const fn after(_: Duration) -> Self {
-        Self {}
-    }
-
-    /// Without a timer it may take as long as it takes.
-    async fn bound<T>(self, future: impl Future<Output = T>) -> Option<T> {
-        Some(future.await)
     }
 }

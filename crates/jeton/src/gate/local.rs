@@ -1,43 +1,84 @@
 //! What a process grants by itself while the store is away.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
 
-use jeton_core::{Answers, Plan, Reading};
-use jeton_memory::{Overflow, Settings, Table};
+use jeton_core::{Answers, Micros, Op, Plan, Reading, Span};
+use jeton_memory::{Overflow, Settings, Stats, Table};
 use jeton_policy::{Overflow as Word, Store};
 
-/// A table of this process's own, made when it is first needed. It stays: whoever has used up its
-/// share finds that so when the store goes away again, until the share would be full.
+/// A table of this process's own, made when it is first needed. It outlives the outage: whoever has
+/// used up its share finds that so when the store goes away again, until all shares would be full.
 #[derive(Debug)]
 pub(super) struct Local {
     settings: Settings,
-    /// None if there can be no table with such settings.
-    table: OnceLock<Option<Table>>,
+    table: RwLock<Option<Table>>,
+    /// When nothing in the table counts any more, at the latest.
+    over_us: AtomicU64,
 }
 
 impl Local {
     pub(super) const fn new(settings: Settings) -> Self {
         Self {
             settings,
-            table: OnceLock::new(),
+            table: RwLock::new(None),
+            over_us: AtomicU64::new(0),
         }
     }
 
-    /// Decides plans; gives no answers if there is nothing to decide them on.
+    /// Decides plans; gives no answers if there can be no table with such settings.
     pub(super) fn decide(&self, plans: &[Plan<'_>], reading: Reading, answers: &mut Answers) {
-        let table = self.table.get_or_init(|| Table::new(&self.settings).ok());
         answers.clear();
-        if let Some(table) = table {
-            for plan in plans {
-                table.decide(*plan, reading, &mut (), answers);
-            }
+        let ops = plans.iter().flat_map(Plan::ops);
+        let life_us = ops.map(life_us).max().unwrap_or_default();
+        let over_us = reading.at().get().saturating_add(life_us);
+        // Before there is a table for certain, so that nobody takes it away meanwhile.
+        self.over_us.fetch_max(over_us, Relaxed);
+        self.make();
+        // No decision leaves a table that others could not go on with.
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(table) = &*table else { return };
+        for plan in plans {
+            table.decide(*plan, reading, &mut (), answers);
         }
     }
 
-    /// What the table holds, once there is one.
-    pub(super) fn stats(&self) -> Option<jeton_memory::Stats> {
-        self.table.get()?.as_ref().map(Table::stats)
+    fn make(&self) {
+        let is_there = |table: &Option<Table>| table.is_some();
+        if is_there(&self.table.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if !is_there(&table) {
+            *table = Table::new(&self.settings).ok();
+        }
     }
+
+    /// Gives the memory back once nothing in it counts any more.
+    pub(super) fn tidy(&self, now: Micros) {
+        let is_over = || self.over_us.load(Relaxed) < now.get();
+        if !is_over() {
+            return;
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if is_over() {
+            *table = None;
+        }
+    }
+
+    /// What the table holds, if there is one.
+    pub(super) fn stats(&self) -> Option<Stats> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.as_ref().map(Table::stats)
+    }
+}
+
+/// No state outlives its last write by more: a counter counts for two windows, and a debt for one
+/// more.
+fn life_us(op: &Op<'_>) -> u64 {
+    let window = op.quota.window().map_or(0, Span::as_micros);
+    let lease = op.quota.lease().map_or(0, Span::as_micros);
+    window.saturating_mul(3).max(lease)
 }
 
 /// The settings of a table as a policy's `[store]` asks for: hard caps, and what becomes of keys that

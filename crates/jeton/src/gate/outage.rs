@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::Gate;
 use super::asked::{Asked, Seed};
+use super::guard::StoreState;
 use crate::answered::{Answered, Disposition};
 
 /// Where charges stand, and so where they are settled.
@@ -71,6 +72,34 @@ impl Kept {
 }
 
 impl Gate {
+    /// Whether the store answers, as last known. After five failures in a row it is away, and is not
+    /// asked but for a probe: by [`Gate::drive`](Self::drive) twice a second, else by one request a
+    /// second. It is ready again once a plan has passed.
+    pub fn store_state(&self) -> StoreState {
+        self.0.store.state()
+    }
+
+    /// What the table holds that decides while the store is away; none if there is none: it is made
+    /// when it is needed, and let go when nothing in it counts any more ([`Gate::look`](Self::look)).
+    pub fn local_stats(&self) -> Option<jeton_memory::Stats> {
+        self.0.local.stats()
+    }
+
+    /// The same for ops that were kept while the store was asked.
+    pub(super) fn outage_of_kept(
+        &self,
+        asked: Asked,
+        error: StoreError,
+        kept: &[Kept],
+        reading: Reading,
+    ) -> Answered {
+        let seeds = asked.seeds.clone();
+        let ops = kept.iter().zip(&seeds).map(|(kept, seed)| kept.op(seed));
+        let ops: SmallVec<[Op<'_>; 4]> = ops.collect();
+        self.outage(asked, error, &ops, reading)
+            .without_local_receipts()
+    }
+
     /// The outage rule's answer to `ops`, one for each seed; none are needed where nothing is decided
     /// locally. Receipts of what was charged locally are for holds, and for nobody outside.
     pub(super) fn outage(

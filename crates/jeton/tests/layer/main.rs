@@ -6,8 +6,12 @@ mod answers;
 mod axum;
 mod body;
 mod cors;
+#[path = "../it/faulty.rs"]
+#[allow(dead_code)] // not everything that can fail is shown here
+mod faulty;
 mod hyper;
 mod once;
+mod outage;
 mod ready;
 mod settling;
 mod support;
