@@ -149,16 +149,22 @@ pub enum StoreErrorKind {
     Unsupported,
 }
 
+impl fmt::Display for StoreErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout => "the store did not answer in time",
+            Self::Unavailable => "the store cannot be reached",
+            Self::BadAnswer => "the store's answer makes no sense",
+            Self::BadState => "what stands at the key is not a limiter's state",
+            Self::Refused => "the store refused",
+            Self::Unsupported => "the store cannot do this",
+        })
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            StoreErrorKind::Timeout => "the store did not answer in time",
-            StoreErrorKind::Unavailable => "the store cannot be reached",
-            StoreErrorKind::BadAnswer => "the store's answer makes no sense",
-            StoreErrorKind::BadState => "what stands at the key is not a limiter's state",
-            StoreErrorKind::Refused => "the store refused",
-            StoreErrorKind::Unsupported => "the store cannot do this",
-        })
+        self.kind.fmt(f)
     }
 }
 

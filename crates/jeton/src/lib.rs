@@ -42,8 +42,9 @@ pub use gate::{
     DEFAULT_TTL, Deciding, Explained, Gate, OrderError, OrderInForce, StoreState, table_settings,
 };
 pub use jeton_core::{
-    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Quota, QuotaError, Rate, Reading, Receipt,
-    Span, Store, StoreError, StoreErrorKind, Submitted, When,
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Pending, Plan, Quota,
+    QuotaError, Rate, Reading, Receipt, Span, Store, StoreError, StoreErrorKind, Submitted, When,
+    Written,
 };
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;

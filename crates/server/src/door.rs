@@ -81,7 +81,7 @@ impl Admission for Door {
         let deciding = self.gate.hold(&HttpFacts::new(request, client));
         match deciding.now() {
             Ok(answered) => {
-                self.metrics.decided(asked, &answered);
+                self.metrics.decided(asked);
                 let voice = || (format_of(request), origin_of(request).cloned());
                 Admitting::Now(passing.admitted(answered, voice))
             }
@@ -90,7 +90,7 @@ impl Admission for Door {
                 let voice = (format_of(request), origin_of(request).cloned());
                 Admitting::Later(Box::pin(async move {
                     let answered = later.wait().await;
-                    metrics.decided(asked, &answered);
+                    metrics.decided(asked);
                     passing.admitted(answered, || voice)
                 }))
             }

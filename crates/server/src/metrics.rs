@@ -7,11 +7,10 @@ mod timing;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use jeton::policy::Changes;
-use jeton::{Answered, Disposition, Gate, Table};
+use jeton::{Gate, StoreErrorKind, StoreState, Table};
 
 pub use render::{CONTENT_TYPE, render};
 pub use standing::Reloaded;
@@ -24,7 +23,6 @@ pub struct Metrics {
     table: Arc<Table>,
     standing: Standing,
     decisions: Timing,
-    degraded: AtomicBool,
 }
 
 impl fmt::Debug for Metrics {
@@ -39,13 +37,11 @@ impl Metrics {
     /// The counters of `gate` and of the table behind it. `generation` counts the policies that
     /// were in force, this one included.
     pub fn new(gate: Gate, table: Arc<Table>, generation: u64) -> Self {
-        let degraded = AtomicBool::new(false);
         Self {
             gate,
             table,
             standing: Standing::new(generation),
             decisions: Timing::default(),
-            degraded,
         }
     }
 
@@ -75,16 +71,15 @@ impl Metrics {
     }
 
     /// Notes a decision that was asked for at `asked`.
-    pub fn decided(&self, asked: Instant, answered: &Answered) {
+    pub fn decided(&self, asked: Instant) {
         self.decisions.note(asked.elapsed());
-        let degraded = match answered.disposition() {
-            Disposition::Degraded { .. } => true,
-            Disposition::Decided(_) => false,
-            _ => return,
-        };
-        // Written on a change only, so that every core keeps the line.
-        if self.degraded.load(Relaxed) != degraded {
-            self.degraded.store(degraded, Relaxed);
+    }
+
+    /// Why the store gives no decisions, if it does not.
+    pub fn degraded(&self) -> Option<StoreErrorKind> {
+        match self.gate.store_state() {
+            StoreState::Failing { why } | StoreState::Away { why } => Some(why),
+            _ => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod logging;
 mod open_files;
+mod outages;
 mod policy_file;
 mod reload;
 mod settings;
@@ -125,6 +126,7 @@ impl Service {
         } = self;
         let driven = gate.clone();
         let driving = Aborting(tokio::spawn(async move { driven.drive().await }));
+        let telling = Aborting(tokio::spawn(outages::tell(gate.clone())));
         let reload = reload.map(|reload| {
             let following = reload.follow(gate.clone(), Arc::clone(&metrics));
             Aborting(tokio::spawn(following))
@@ -150,7 +152,7 @@ impl Service {
         if let Some(api) = api {
             ended("the API", api.await);
         }
-        drop(driving);
+        drop((driving, telling));
     }
 }
 

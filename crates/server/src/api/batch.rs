@@ -77,8 +77,8 @@ async fn one(api: &Api, call: &[u8], is_operator: bool) -> Result<Outcome, Box<R
     }
     let outcome = step(&api.0.gate, &event, &reservation).await;
     let outcome = outcome.map_err(|failed| refused(&with_a_list(failed)))?;
-    if let Some(answered) = outcome.answered() {
-        api.0.metrics.decided(asked, answered);
+    if outcome.answered().is_some() {
+        api.0.metrics.decided(asked);
     }
     match outcome {
         Outcome::Unknown => Err(raw(&unknown())),

@@ -26,8 +26,8 @@ async fn answer(api: &Api, op: Op, request: Request) -> Result<Response, Respons
     let event = Event::from_body(&body, op).map_err(|error| invalid(&error))?;
     let outcome = step(&api.0.gate, &event, &reservation).await;
     let outcome = outcome.map_err(|failed| answer::problem(&problem_of(&with_a_list(failed))))?;
-    if let Some(answered) = outcome.answered() {
-        api.0.metrics.decided(asked, answered);
+    if outcome.answered().is_some() {
+        api.0.metrics.decided(asked);
     }
     if let Outcome::Unknown = outcome {
         return Err(answer::problem(&unknown()));

@@ -57,7 +57,7 @@ async fn answer(api: &Api, caller: Option<Caller>, head: &Parts) -> Result<Respo
         api.0.gate.take(&facts.without(hidden(&policy, peer)))
     };
     let answered = deciding.wait().await;
-    api.0.metrics.decided(asked, &answered);
+    api.0.metrics.decided(asked);
     Ok(respond(&answered, denial, head))
 }
 

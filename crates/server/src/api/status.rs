@@ -1,5 +1,6 @@
 //! Health, readiness, metrics.
 
+use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use axum::extract::State;
@@ -17,7 +18,8 @@ pub(super) async fn healthz() -> Response {
 }
 
 /// New work is welcome: not once the process has been told to stop. A policy file that is not what
-/// is in force is told, and no reason to send nothing here: the policy before it still decides.
+/// is in force is told, and no reason to send nothing here: the policy before it still decides. Nor is a
+/// store that is away: then the outage rule does.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     if !api.0.ready.load(Ordering::Acquire) {
         return answer::problem_of(
@@ -26,10 +28,14 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         );
     }
     let metrics = &api.0.metrics;
-    let text = match metrics.refusal() {
+    let mut text = match metrics.refusal() {
         None => "ready\n".to_owned(),
         Some(why) => format!("ready, under policy {}: {why}\n", metrics.generation()),
     };
+    if let Some(why) = metrics.degraded() {
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "degraded: {why}; on_failure decides");
+    }
     answer::respond(StatusCode::OK, TEXT, text.into())
 }
 

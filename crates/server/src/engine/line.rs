@@ -29,6 +29,10 @@ macro_rules! shape {
             pub impossible: bool,
             /// The decisions of all rules that apply.
             pub decisions: Vec<$decision<'a>>,
+            /// `true` if the store gave no decision, and `on_failure` spoke: decisions are then those
+            /// of one process alone, under a share of each limit.
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            pub degraded: bool,
             /// Why no counter decided, where none did.
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Reason")]
@@ -105,6 +109,7 @@ macro_rules! shape {
                         .decisions()
                         .map(|decided| $decision::of(&decided, outcome.has_receipts()))
                         .collect(),
+                    degraded: answered.is_some_and(Answered::is_degraded),
                     reason: Reason::of(outcome),
                     rule: answered.and_then(refusing),
                     repeated: outcome.is_repeated(),

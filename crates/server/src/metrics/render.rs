@@ -17,11 +17,16 @@ use super::Metrics;
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What is counted beside the rules.
-const EVENTS: [(&str, &str, Event); 4] = [
+const EVENTS: [(&str, &str, Event); 5] = [
     (
         "jeton_unmatched",
         "Requests that no rule matched",
         Event::Unmatched,
+    ),
+    (
+        "jeton_degraded_decisions",
+        "Requests that the store gave no decision about: `on_failure` spoke",
+        Event::Degraded,
     ),
     (
         "jeton_settled",
@@ -127,9 +132,9 @@ fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         counter(&mut family.encode_family(&[("reason", reason)])?, count)?;
     }
 
-    let degraded = metrics.degraded.load(std::sync::atomic::Ordering::Relaxed);
-    let help = "1 if the last decision was given without the store";
-    gauge(encoder, "jeton_degraded", help, i64::from(degraded))?;
+    let degraded = i64::from(metrics.degraded().is_some());
+    let help = "1 if the store gave no answer when it was last asked";
+    gauge(encoder, "jeton_degraded", help, degraded)?;
 
     let stats = metrics.table.stats();
     let keys = i64::try_from(stats.keys).unwrap_or(i64::MAX);

@@ -1,7 +1,7 @@
 //! The table that a policy's `[store]` asks for.
 
-use jeton::policy::{Overflow as Word, Store};
-use jeton::{Overflow, Seed, Settings, SettingsError, Table};
+use jeton::policy::Store;
+use jeton::{Seed, Settings, SettingsError, Table, table_settings};
 
 /// How keys are hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +17,12 @@ pub enum Seeding {
 /// # Errors
 /// [`SettingsError`] for bounds that could hold nobody.
 pub fn table_for(store: &Store, seeding: Seeding) -> Result<Table, SettingsError> {
-    let overflow = match store.overflow {
-        Word::Share => Overflow::Share,
-        Word::Deny => Overflow::Deny,
-        Word::Allow => Overflow::Allow,
-    };
     let seed = match seeding {
         Seeding::Secret => None,
         Seeding::Repeatable => Some(Seed::new([0; 16])),
     };
-    let (max_keys, max_memory_bytes) = (store.max_keys, store.max_memory);
     Table::new(&Settings {
-        max_keys,
-        max_memory_bytes,
-        overflow,
         seed,
+        ..table_settings(store)
     })
 }

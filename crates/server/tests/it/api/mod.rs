@@ -9,6 +9,7 @@ mod guard;
 mod openapi;
 mod ops;
 mod orders;
+mod outage;
 mod tokens;
 
 use std::net::SocketAddr;
