@@ -217,4 +217,87 @@ mod tests {
         breaker.probe_passed();
         assert_eq!(breaker.mood(), Mood::Calm);
     }
+
+    /// What the words above promise, from the history alone: it shares nothing with the breaker.
+    #[derive(Default)]
+    struct History {
+        /// Failures since the latest answer.
+        failures: u32,
+        /// Probes that passed since the latest failure.
+        passed: u32,
+        /// When somebody last probed, or it opened.
+        probed: Option<u64>,
+    }
+
+    impl History {
+        fn is_away(&self) -> bool {
+            self.failures >= FAILURES
+        }
+
+        fn may_refuse(&self, now: u64) -> bool {
+            let is_fresh = self.probed.is_some_and(|probed| now - probed < S);
+            self.is_away() && self.passed == 0 && is_fresh
+        }
+
+        fn answered(&mut self) {
+            *self = Self::default();
+        }
+    }
+
+    #[test]
+    fn it_does_what_its_history_says_and_nothing_else() {
+        // A linear congruential generator (Knuth's MMIX): the same run every time.
+        let mut state = 1_u64;
+        let mut below = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let (mut breaker, mut history) = (Breaker::new(), History::default());
+        let (mut now, mut refusals, mut away) = (0, 0, 0);
+        for _ in 0..200_000 {
+            now += below(200_000);
+            match below(20) {
+                0 => {
+                    breaker.answered();
+                    history.answered();
+                }
+                1..=7 => {
+                    let was_away = history.is_away();
+                    breaker.failed(WHY, at(now));
+                    let reopens = history.passed > 0 && was_away;
+                    history.failures += 1;
+                    if history.is_away() && (!was_away || reopens) {
+                        history.probed = Some(now);
+                    }
+                    history.passed = 0;
+                }
+                8 if history.is_away() => {
+                    breaker.probed_elsewhere(at(now));
+                    history.probed = Some(now);
+                }
+                9 => {
+                    breaker.probe_passed();
+                    history.passed += 1;
+                    if !history.is_away() || history.passed == 2 {
+                        history.answered();
+                    }
+                }
+                _ => {
+                    let is_refused = breaker.refuses(at(now)).is_some();
+                    assert_eq!(is_refused, history.may_refuse(now), "at {now}");
+                    if history.is_away() && history.passed == 0 && !is_refused {
+                        history.probed = Some(now);
+                    }
+                    refusals += u32::from(is_refused);
+                }
+            }
+            let is_away = breaker.mood() == Mood::Away;
+            assert_eq!(is_away, history.is_away(), "at {now}");
+            assert_eq!(breaker.mood() == Mood::Calm, history.failures == 0);
+            away += u32::from(is_away);
+        }
+        assert!(refusals > 1_000 && away > 1_000 && away < 150_000);
+    }
 }
