@@ -148,9 +148,11 @@ impl fmt::Display for Upstream {
 }
 
 /// `[store]`: where counters live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Store {
+    /// What kind of store. Default [`StoreKind::Memory`].
+    pub kind: StoreKind,
     /// Hard cap on keys. Default 1 000 000.
     pub max_keys: u64,
     /// Hard cap on the bytes of all state. Default 256 MiB.
@@ -166,6 +168,7 @@ pub struct Store {
 impl Default for Store {
     fn default() -> Self {
         Self {
+            kind: StoreKind::Memory,
             max_keys: 1_000_000,
             max_memory: 256 << 20,
             overflow: Overflow::Share,
@@ -173,6 +176,59 @@ impl Default for Store {
             on_failure: OnFailure::Allow,
         }
     }
+}
+
+/// What kind of store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreKind {
+    /// The memory of the process.
+    Memory,
+    /// A Redis or Valkey server, shared by all nodes that name the same one.
+    Redis(Redis),
+}
+
+/// `[store] kind = "redis"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redis {
+    /// Where the server is: `redis://…`, `rediss://…`, `unix://…`, `redis-cluster://…`,
+    /// `redis-sentinel://…`. It may hold a password.
+    pub url: Secret,
+    /// With TLS: a file (PEM) with the root by which servers are believed, in the place of the
+    /// system's.
+    pub tls_root: Option<PathBuf>,
+    /// Stands before every key. Two prefixes share nothing.
+    pub prefix: String,
+    /// Keys of clients stand in the server as a hash keyed with this.
+    pub key_secret: Option<Secret>,
+    /// For how long at most a denial is remembered, and answered without asking the server.
+    pub deny_cache: Option<Duration>,
+    /// Units that a process takes ahead.
+    pub lease: Option<Lease>,
+}
+
+impl Redis {
+    /// The server at `url`, asked about everything.
+    pub const fn new(url: Secret) -> Self {
+        Self {
+            url,
+            tls_root: None,
+            prefix: String::new(),
+            key_secret: None,
+            deny_cache: None,
+            lease: None,
+        }
+    }
+}
+
+/// Units that a process takes ahead of a key that is in use, and spends without asking the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// How many at once.
+    pub units: u64,
+    /// For how long they are kept. Default 1 s.
+    pub keep_for: Duration,
 }
 
 /// What happens to new keys when the store is full.

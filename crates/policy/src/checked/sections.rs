@@ -254,6 +254,7 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
     let timeout = timeout(cx, &section, "timeout");
     let on_failure = on_failure(cx, &section);
     Store {
+        kind: defaults.kind,
         max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
         max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
         overflow: overflow.unwrap_or(defaults.overflow),

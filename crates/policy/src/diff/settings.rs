@@ -2,7 +2,7 @@
 //!
 //! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
 
-use crate::settings::{Answer, Api, Lists, Proxy, Settings, Store};
+use crate::settings::{Answer, Api, Lease, Lists, Proxy, Redis, Settings, Store, StoreKind};
 
 /// Those that differ and need a restart.
 pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
@@ -17,7 +17,7 @@ pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
         (None, None) => {}
         _ => all.push("[api]"),
     }
-    all.extend(store(new.store, old.store));
+    all.extend(store(&new.store, &old.store));
     all
 }
 
@@ -100,20 +100,48 @@ fn proxy(new: &Proxy, old: &Proxy) -> Vec<&'static str> {
     ])
 }
 
-fn store(new: Store, old: Store) -> Vec<&'static str> {
+fn store(new: &Store, old: &Store) -> Vec<&'static str> {
     let Store {
+        kind,
         max_keys,
         max_memory,
         overflow,
         timeout,
         on_failure,
     } = new;
+    let mut all = match (kind, &old.kind) {
+        (StoreKind::Redis(new), StoreKind::Redis(old)) => redis(new, old),
+        (new, old) => differing([("[store] kind", new != old)]),
+    };
+    all.extend(differing([
+        ("[store] max_keys", *max_keys != old.max_keys),
+        ("[store] max_memory", *max_memory != old.max_memory),
+        ("[store] overflow", *overflow != old.overflow),
+        ("[store] timeout", *timeout != old.timeout),
+        ("[store] on_failure", *on_failure != old.on_failure),
+    ]));
+    all
+}
+
+fn redis(new: &Redis, old: &Redis) -> Vec<&'static str> {
+    let Redis {
+        url,
+        tls_root,
+        prefix,
+        key_secret,
+        deny_cache,
+        lease,
+    } = new;
+    let units = |lease: &Option<Lease>| lease.map(|lease| lease.units);
+    let keep_for = |lease: &Option<Lease>| lease.map(|lease| lease.keep_for);
     differing([
-        ("[store] max_keys", max_keys != old.max_keys),
-        ("[store] max_memory", max_memory != old.max_memory),
-        ("[store] overflow", overflow != old.overflow),
-        ("[store] timeout", timeout != old.timeout),
-        ("[store] on_failure", on_failure != old.on_failure),
+        ("[store] url", *url != old.url),
+        ("[store] tls_root", *tls_root != old.tls_root),
+        ("[store] prefix", *prefix != old.prefix),
+        ("[store] key_secret", *key_secret != old.key_secret),
+        ("[store] deny_cache", *deny_cache != old.deny_cache),
+        ("[store] lease", units(lease) != units(&old.lease)),
+        ("[store] lease_for", keep_for(lease) != keep_for(&old.lease)),
     ])
 }
 
