@@ -230,6 +230,10 @@ impl Store for RedisStore {
         }))
     }
 
+    fn has_own_clock(&self) -> bool {
+        true
+    }
+
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
         let key = self.names.notes();
         let (servers, when, deadline) = (self.servers.clone(), self.settle(when), self.deadline());
