@@ -3,7 +3,8 @@
 //! Holds what the engine is measured against: one [`model`] per algorithm written from its
 //! definition in exact fractions, the [`bound`]s that each algorithm promises, seeded [`trace`]s
 //! of awkward traffic, the [`deviation`] of the sliding counter from the sliding log, and the [`laws`]
-//! that every store is put through.
+//! that every store is put through. Features bring what stores on servers are tested with: real Redis
+//! servers (`redis-server`), and a proxy before one that fails as it is told to (`proxy`).
 //!
 //! Must NOT know: how `jeton-core` computes anything. The models share no code and no trick with
 //! it, otherwise both could be wrong together. Only a development dependency: nothing that ships
@@ -20,6 +21,11 @@ pub mod exact;
 pub mod laws;
 pub mod model;
 pub mod plain;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 pub mod random;
+#[cfg(feature = "redis-server")]
+pub mod redis_server;
+pub mod stall;
 pub mod trace;
 pub mod vectors;
