@@ -16,12 +16,14 @@ mod plans;
 mod rule;
 mod sections;
 mod settling;
+mod store;
 mod warnings;
 
 pub(crate) use allowance::{AlgorithmWords, LIMITS, refused};
 pub(crate) use change::{Change, change_fits, changed};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
+pub(crate) use store::REDIS_WORDS;
 pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};
@@ -43,11 +45,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
             sections::PROXY.about,
         ),
         word("api", Shape::Table(&api::API), api::API.about),
-        word(
-            "store",
-            Shape::Table(&sections::STORE),
-            sections::STORE.about,
-        ),
+        word("store", Shape::Table(&store::STORE), store::STORE.about),
         word(
             "client_ip",
             Shape::Table(&addresses::CLIENT_IP),
@@ -101,7 +99,7 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
-        store: sections::store(cx, &root),
+        store: store::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
         answer: answer::answer(cx, &root),
         lists: addresses::lists(cx, &root),

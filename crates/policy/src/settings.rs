@@ -9,9 +9,10 @@ use jeton_wire::client_ip::{self, Ipv6Prefix, Prefixes};
 use jeton_wire::cors::Cors;
 use jeton_wire::ratelimit::Dialects;
 
-use crate::Setting;
+use crate::redis_url::RedisUrl;
 use crate::rule::OnFailure;
 use crate::secret::Secret;
+use crate::{Origin, Setting};
 
 /// Everything but the rules.
 #[derive(Clone, Debug, Default)]
@@ -195,6 +196,8 @@ pub struct Redis {
     /// Where the server is: `redis://…`, `rediss://…`, `unix://…`, `redis-cluster://…`,
     /// `redis-sentinel://…`. It may hold a password.
     pub url: Secret,
+    /// Where that was read: what stands elsewhere is not shown, not even its hosts.
+    pub origin: Origin,
     /// With TLS: a file (PEM) with the root by which servers are believed, in the place of the
     /// system's.
     pub tls_root: Option<PathBuf>,
@@ -213,6 +216,7 @@ impl Redis {
     pub const fn new(url: Secret) -> Self {
         Self {
             url,
+            origin: Origin::Literal,
             tls_root: None,
             prefix: String::new(),
             key_secret: None,
@@ -220,6 +224,39 @@ impl Redis {
             lease: None,
         }
     }
+
+    /// Which servers the URL names.
+    pub fn deployment(&self) -> Deployment {
+        RedisUrl::parse(self.url.expose()).map_or(Deployment::One, |url| url.deployment)
+    }
+
+    /// Where the server is, in words that may be shown: hosts without user and password, or where
+    /// the URL was read.
+    ///
+    /// ```
+    /// use jeton_policy::{Redis, Secret};
+    /// let redis = Redis::new(Secret::new("redis-cluster://me:hunter2@a,b:7000".to_owned()));
+    /// assert_eq!(redis.place(), "a, b:7000");
+    /// ```
+    pub fn place(&self) -> String {
+        match &self.origin {
+            Origin::Literal => RedisUrl::parse(self.url.expose())
+                .map_or_else(|_| self.url.to_string(), |url| url.places.join(", ")),
+            Origin::Env(name) => format!("what env {name} says"),
+            Origin::File(path) => format!("what file {path} says"),
+        }
+    }
+}
+
+/// Which servers act as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deployment {
+    /// One server.
+    One,
+    /// The primary that sentinels name.
+    Sentinel,
+    /// A cluster: keys live in slots, and slots on several servers.
+    Cluster,
 }
 
 /// Units that a process takes ahead of a key that is in use, and spends without asking the server.

@@ -104,6 +104,9 @@ struct SetUp;
 
 impl Resolve for SetUp {
     fn env(&self, name: &str) -> Result<String, Unresolved> {
+        if name.ends_with("_URL") {
+            return Ok("redis://10.0.0.5".to_owned());
+        }
         Ok(format!("what the variable {name} holds").replace(' ', "-"))
     }
 

@@ -1,16 +1,17 @@
-//! `[proxy]`, `[api]`, `[store]`.
+//! `[proxy]`, and what it has in common with other sections.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::failure::{ON_FAILURE, on_failure};
+use jeton_core::Span;
+
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
-use crate::language::{Form, Shape, Vocabulary, names, word};
-use crate::raw::{self, Context, Section, Spotted};
+use crate::language::{Form, Shape, Vocabulary, word};
+use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Api, Listen, Overflow, Proxy, Store, Upstream};
-use crate::units::{parse_duration, parse_size};
+use crate::settings::{Api, Listen, Proxy, Upstream};
+use crate::units::{in_words, parse_duration, print_duration};
 
 pub(super) const PROXY: Vocabulary = Vocabulary {
     section: "[proxy]",
@@ -57,63 +58,6 @@ pub(super) const PROXY: Vocabulary = Vocabulary {
     required: &["listen", "upstream"],
     later: &[],
 };
-
-pub(super) const STORE: Vocabulary = Vocabulary {
-    section: "[store]",
-    example: "[store]",
-    about: "Where counters live, and how much room they have.",
-    known: &[
-        word(
-            "kind",
-            Shape::Words(KIND_WORDS),
-            "What kind of store. Default \"memory\".",
-        ),
-        word(
-            "max_keys",
-            Shape::Count(1, 1 << 30),
-            "Hard cap on keys. Default 1000000.",
-        ),
-        word(
-            "max_memory",
-            Shape::Text(Form::Size),
-            "Hard cap on the bytes of all state. Default 256MiB.",
-        ),
-        word(
-            "overflow",
-            Shape::Words(OVERFLOW_WORDS),
-            "What happens to new keys when the store is full: \"share\" a coarse estimate \
-             (default), \"deny\" or \"allow\" them.",
-        ),
-        word(
-            "timeout",
-            Shape::Text(Form::Duration),
-            "How long the store may take to answer; then `on_failure` speaks. Default 20ms. The \
-             memory store always answers at once.",
-        ),
-        word(
-            "on_failure",
-            ON_FAILURE,
-            "What becomes of requests that the store gives no decision about: \"allow\" (default) \
-             lets them pass, \"deny\" answers 503, { local = 0.5 } has each process grant that share \
-             of the limit on its own. A rule may say otherwise. The memory store never fails.",
-        ),
-    ],
-    required: &[],
-    later: raw::STORE,
-};
-
-const KINDS: [(&str, ()); 1] = [("memory", ())];
-const KIND_WORDS: &[&str] = &names(&KINDS);
-
-const OVERFLOWS: [(&str, Overflow); 3] = [
-    ("share", Overflow::Share),
-    ("deny", Overflow::Deny),
-    ("allow", Overflow::Allow),
-];
-const OVERFLOW_WORDS: &[&str] = &names(&OVERFLOWS);
-
-/// The least memory that a table of any use fits in.
-const MIN_MEMORY: u64 = 64 << 10;
 
 pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Proxy>> {
     let section = Section::open(cx, &PROXY, root.item("proxy")?)?;
@@ -162,23 +106,36 @@ fn refuse_itself(cx: &mut Context<'_>, listen: &Listen, upstream: &Spotted<Setti
     }
 }
 
-fn timeout(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Duration> {
+pub(super) fn timeout(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Duration> {
+    let longest = Duration::from_secs(86_400);
+    between(cx, section, key, Duration::from_millis(1), longest)
+}
+
+/// A duration with bounds, which it may reach.
+pub(super) fn between(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    key: &str,
+    least: Duration,
+    most: Duration,
+) -> Option<Duration> {
+    let beyond = |side: &str, bound: Duration| {
+        let us = u64::try_from(bound.as_micros()).unwrap_or(u64::MAX);
+        let span = Span::from_micros(us).unwrap_or(Span::SECOND);
+        let what = format!("`{key}` is {side} {}", in_words(span));
+        Fault::new(code::DURATION, what).fix(format!("{:?}", print_duration(span)))
+    };
     let parse = |text: &str| {
-        let span = parse_duration(text)?;
-        let timeout = Duration::from_micros(span.as_micros());
-        match timeout {
-            _ if timeout < Duration::from_millis(1) => {
-                Err(Fault::new(code::DURATION, format!("`{key}` is below 1 ms")).fix("\"1ms\""))
-            }
-            _ if timeout > Duration::from_secs(86_400) => {
-                Err(Fault::new(code::DURATION, format!("`{key}` is above a day")).fix("\"1d\""))
-            }
-            _ => Ok(timeout),
+        let duration = Duration::from_micros(parse_duration(text)?.as_micros());
+        match duration {
+            _ if duration < least => Err(beyond("below", least)),
+            _ if duration > most => Err(beyond("above", most)),
+            _ => Ok(duration),
         }
     };
     section
         .parsed(cx, key, parse)
-        .map(|timeout| *timeout.value.get())
+        .map(|duration| *duration.value.get())
 }
 
 /// Where the API usually listens.
@@ -212,53 +169,5 @@ fn overlap(a: &Setting<Listen>, b: &Setting<Listen>) -> bool {
             a.port() != 0 && a.port() == b.port() && (a.ip() == b.ip() || any(a) || any(b))
         }
         (a, b) => a == b,
-    }
-}
-
-/// Reads a size; a fix that would be too small for a table is not one.
-fn memory_size(text: &str) -> Result<u64, Fault> {
-    parse_size(text).map_err(|fault| {
-        let meant = fault.fix.trim_matches('"');
-        match parse_size(meant) {
-            Ok(..MIN_MEMORY) => fault.fix("\"256MiB\""),
-            _ => fault,
-        }
-    })
-}
-
-pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
-    let defaults = Store::default();
-    let Some(section) = root
-        .item("store")
-        .and_then(|item| Section::open(cx, &STORE, item))
-    else {
-        return defaults;
-    };
-    section.word(cx, "kind", &KINDS, raw::STORE_KINDS);
-    let none =
-        || Fault::new(code::ZERO, "a store without keys limits nobody").fix("max_keys = 1_000_000");
-    let max_keys = section.count(cx, "max_keys", none);
-    let max_memory = section.parsed(cx, "max_memory", |text| match memory_size(text)? {
-        0 => Err(
-            Fault::new(code::ZERO, "a store without memory limits nobody")
-                .fix("max_memory = \"256MiB\""),
-        ),
-        size if size < MIN_MEMORY => Err(Fault::new(
-            code::SIZE,
-            "`max_memory` is too small to hold a table",
-        )
-        .fix("max_memory = \"64KiB\"")),
-        size => Ok(size),
-    });
-    let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);
-    let timeout = timeout(cx, &section, "timeout");
-    let on_failure = on_failure(cx, &section);
-    Store {
-        kind: defaults.kind,
-        max_keys: max_keys.map_or(defaults.max_keys, |count| count.value),
-        max_memory: max_memory.map_or(defaults.max_memory, |size| *size.value.get()),
-        overflow: overflow.unwrap_or(defaults.overflow),
-        timeout: timeout.unwrap_or(defaults.timeout),
-        on_failure: on_failure.unwrap_or(defaults.on_failure),
     }
 }

@@ -10,7 +10,7 @@ use super::id::rule_id;
 use crate::diagnostic::{Report, nearest};
 use crate::key::KeyPart;
 use crate::rule::{Allowance, CostSpec, Mode, OnFailure, Rule};
-use crate::settings::Settings;
+use crate::settings::{Settings, Store};
 
 /// A policy, and what is worth a word about it.
 #[derive(Debug)]
@@ -70,6 +70,14 @@ impl Policy {
     /// Everything but the rules.
     pub const fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The same over another store: for who tries it out elsewhere than where it is served. What
+    /// becomes of requests without a store's decision stays as it is.
+    #[must_use]
+    pub fn over(mut self, store: Store) -> Self {
+        self.settings.store = store;
+        self
     }
 
     /// The rules in the order of the file.

@@ -118,6 +118,7 @@ codes! {
     SOURCE = "E031" "A place that a plan or a cost cannot be read from.";
     TOO_DEAR = "E032" "A cost that a limit could never hold.";
     TOKEN = "E033" "A token that protects nothing.";
+    STORE_URL = "E034" "A store's URL that cannot be read.";
     NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
     BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
     TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";

@@ -1,12 +1,15 @@
-//! Lines of a policy are shown; the tokens that stand in them are not.
+//! Lines of a policy are shown; tokens and passwords that stand in them are not.
 
-/// A line with every token in it starred out, column by column: what is wrong with the line can
+/// Settings whose values are starred out, whatever is wrong with them.
+const HIDDEN: [&str; 3] = ["token", "url", "key_secret"];
+
+/// A line with every secret in it starred out, column by column: what is wrong with the line can
 /// still be pointed at.
 pub(super) fn without_secrets(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find("token") {
-        let (head, tail) = rest.split_at(at + "token".len());
+    while let Some(end) = name_end(rest) {
+        let (head, tail) = rest.split_at(end);
         shown.push_str(head);
         rest = tail;
         let quoted_name = tail.trim_start_matches(['"', '\'']);
@@ -19,6 +22,33 @@ pub(super) fn without_secrets(line: &str) -> String {
         let secret = secret_len(value);
         let (secret, after) = value.split_at(secret);
         shown.extend(secret.chars().map(|_| '*'));
+        rest = after;
+    }
+    without_users(shown + rest)
+}
+
+/// Where the name of the first hidden setting ends.
+fn name_end(text: &str) -> Option<usize> {
+    let ends = HIDDEN.iter();
+    ends.filter_map(|name| text.find(name).map(|at| at + name.len()))
+        .min()
+}
+
+/// A text with the user and password of every URL in it starred out, wherever it stands: under a
+/// name that nobody knows, or in the place of a word.
+pub(super) fn without_users(text: String) -> String {
+    if !text.contains("://") {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("://") {
+        let (head, tail) = rest.split_at(at + "://".len());
+        shown.push_str(head);
+        let is_end = |letter: char| letter.is_whitespace() || "\"'".contains(letter);
+        let url = tail.find(is_end).unwrap_or(tail.len());
+        let (user, after) = tail.split_at(tail[..url].rfind('@').unwrap_or(0));
+        shown.extend(user.chars().map(|_| '*'));
         rest = after;
     }
     shown + rest
@@ -54,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_starred_out_in_place() {
+    fn secrets_are_starred_out_in_place() {
         for (line, shown) in [
             ("token = \"hunter2\" # mine", "token = ********* # mine"),
             ("admin_token='a\\'", "admin_token=****"),
@@ -75,6 +105,24 @@ mod tests {
                 "algorithm = \"token-bucket\"",
                 "algorithm = \"token-bucket\"",
             ),
+            (
+                "url = \"redis://:hunter2@h\"; x",
+                "url = ********************; x",
+            ),
+            ("key_secret = 'abc'", "key_secret = *****"),
+            (
+                "store = { url = \"redis://h\", key_secret = \"x\", lease = 2 }",
+                "store = { url = ***********, key_secret = ***, lease = 2 }",
+            ),
+            (
+                "ulr = \"redis://me:hunter@2@h,b\"",
+                "ulr = \"redis://***********@h,b\"",
+            ),
+            (
+                "x = [\"a://b@c\", 'd://e@f']",
+                "x = [\"a://*@c\", 'd://*@f']",
+            ),
+            ("see http://a.b/c me@d", "see http://a.b/c me@d"),
             ("token", "token"),
             ("token =", "token ="),
         ] {

@@ -1,6 +1,6 @@
 //! Collects findings, so that one run shows them all.
 
-use super::conceal::without_secrets;
+use super::conceal::{without_secrets, without_users};
 use super::{Code, Diagnostic, Fault, Report, Severity};
 use crate::source::{Mark, Source};
 
@@ -76,9 +76,10 @@ impl<'a> Findings<'a> {
             line: place.line,
             column: place.column,
             length: place.length,
-            what: fault.what,
-            label: fault.label,
-            fix: fault.fix,
+            // They may quote a word that was a URL.
+            what: without_users(fault.what),
+            label: without_users(fault.label),
+            fix: without_users(fault.fix),
             excerpt: without_secrets(place.text),
         };
         self.list.push((mark, diagnostic));

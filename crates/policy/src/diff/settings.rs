@@ -126,6 +126,7 @@ fn store(new: &Store, old: &Store) -> Vec<&'static str> {
 fn redis(new: &Redis, old: &Redis) -> Vec<&'static str> {
     let Redis {
         url,
+        origin: _,
         tls_root,
         prefix,
         key_secret,

@@ -2,6 +2,7 @@
 //! and refuses nothing that the parser takes.
 
 use crate::key;
+use crate::redis_url;
 use crate::units;
 
 /// What a text is read as.
@@ -33,6 +34,14 @@ pub(crate) enum Form {
     Statuses,
     /// What somebody proves who he is by.
     Token,
+    /// Where a store is.
+    StoreUrl,
+    /// What the keys of a store begin with.
+    Prefix,
+    /// The name of a file.
+    File,
+    /// What nobody is to know.
+    Secret,
 }
 
 impl Form {
@@ -71,6 +80,12 @@ impl Form {
             Self::AnswerPart => "^(header|trailer):.+$".to_owned(),
             Self::Statuses => "^([1-5]xx|[1-5][0-9]{2}-[1-5][0-9]{2})$".to_owned(),
             Self::Token => r"^[!-~]+$".to_owned(),
+            Self::StoreUrl => format!(
+                "^({})://.+$",
+                any(&redis_url::schemes()).replace('+', r"\+")
+            ),
+            Self::Prefix => r"^[!-)+->@-Z^-z|~]{0,64}$".to_owned(),
+            Self::File | Self::Secret => r"[\s\S]".to_owned(),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
     }
@@ -100,7 +115,15 @@ impl Form {
             Self::AnswerPart => &["header:x-units", "trailer:x-units"],
             Self::Statuses => &["4xx", "500-599"],
             // One that stands in a manual is no secret.
-            Self::Token => &[],
+            Self::Token | Self::Secret => &[],
+            Self::StoreUrl => &[
+                "redis://10.0.0.5:6379",
+                "redis-cluster://10.0.0.5,10.0.0.6",
+                "redis-sentinel://10.0.0.5,10.0.0.6/main",
+                "unix:///run/redis.sock",
+            ],
+            Self::Prefix => &["shop:"],
+            Self::File => &["root.pem", "/etc/ssl/redis-root.pem"],
             Self::Origin => &["https://app.example", "http://localhost:5173"],
             Self::HeaderName => &["x-forwarded-for", "forwarded", "cf-connecting-ip", "none"],
         }

@@ -29,8 +29,6 @@ macro_rules! later {
     };
 }
 
-const REDIS: &str = "remove it; the memory store has no use for it";
-
 later! {
     SECTIONS:
         "rls" => "remove the section; this version decides in [proxy] and [api]",
@@ -40,7 +38,10 @@ later! {
     ;
     STORE_KINDS:
         "disk" => "kind = \"memory\"",
-        "redis" => "kind = \"memory\"",
+    ;
+    STORE:
+        "path" => "remove it; no store of this version writes to a disk",
+        "sync" => "remove it; no store of this version writes to a disk",
     ;
     MATCH:
         "domain" => "remove it; it belongs to the Envoy rate limit service",
@@ -49,26 +50,3 @@ later! {
         "max_wait" => "remove it; a request that is over its limit is refused at once",
     ;
 }
-
-/// Settings of stores that this version does not have, without effect on the one it has.
-pub(crate) const STORE: &[Later] = &{
-    const WORDS: [&str; 7] = [
-        "path",
-        "sync",
-        "url",
-        "key_secret",
-        "deny_cache",
-        "lease",
-        "lease_for",
-    ];
-    let mut all = [Later {
-        word: "",
-        instead: REDIS,
-    }; WORDS.len()];
-    let mut at = 0;
-    while at < WORDS.len() {
-        all[at].word = WORDS[at];
-        at += 1;
-    }
-    all
-};

@@ -61,6 +61,11 @@ pub(super) fn parsed<T>(
 ) -> Option<Spotted<Setting<T>>> {
     let result = parse(text.value.get()).map_err(|fault| match text.value.origin() {
         Origin::Literal => fault,
+        // Words about a URL never quote it: see `redis_url`.
+        _ if fault.code == code::STORE_URL => Fault {
+            what: format!("{} {}", fault.what, text.value),
+            ..fault
+        },
         // What the parser says may quote the value.
         _ => Fault::new(fault.code, format!("`{key}` {} cannot be used", text.value))
             .label("the value is not shown")

@@ -2,15 +2,31 @@
 
 use serde_json::{Value, json};
 
-use crate::checked::AlgorithmWords;
+use crate::checked::{AlgorithmWords, REDIS_WORDS};
 
 /// What holds for the settings of a section taken together.
 pub(super) fn of(section: &str) -> Value {
     match section {
         "[client_ip]" => client_ip(),
+        "[store]" => store(),
         "[[rule]]" => rule(),
         _ => json!({}),
     }
+}
+
+/// A server has a URL, and nothing else has one. Of a kind that stands elsewhere nobody knows.
+fn store() -> Value {
+    let is = |kind: &str| json!({ "properties": { "kind": { "const": kind } } });
+    json!({
+        "dependentRequired": { "lease_for": ["lease"] },
+        "allOf": [
+            {
+                "if": { "allOf": [is("redis"), { "required": ["kind"] }] },
+                "then": { "required": ["url"] },
+            },
+            { "if": is("memory"), "then": { "properties": never(&REDIS_WORDS) } },
+        ],
+    })
 }
 
 /// Anybody can send a header: it must be said who is believed, and in one way.

@@ -26,6 +26,11 @@ impl References {
                 ("ORIGIN", "https://hunter2.example"),
                 ("EMPTY", ""),
                 ("NAME", SECRET),
+                (
+                    "REDIS_URL",
+                    "rediss-cluster://me:hunter2@hunter2.internal,other",
+                ),
+                ("PLAIN_URL", "redis://h"),
                 ("JETON_TOKEN", "hunter2-hunter2-hunter2"),
             ]),
             files: BTreeMap::from([("/run/secrets/tier", "hunter2\n")]),

@@ -311,6 +311,66 @@ fn what_needs_a_restart_is_refused_by_name() {
     }
 }
 
+/// A store on servers, with all its settings.
+const REDIS: &str = r#"
+[store]
+kind = "redis"
+url = "rediss-cluster://a,b"
+tls_root = "root.pem"
+prefix = "blue:"
+key_secret = "key-of-sixteen-bytes"
+deny_cache = "1s"
+lease = 20
+lease_for = "2s"
+"#;
+
+#[test]
+fn every_setting_of_a_server_needs_a_restart_and_is_named() {
+    for (from, to, names) in [
+        ("//a,b", "//a,c", &["[store] url"][..]),
+        ("root.pem", "other.pem", &["[store] tls_root"]),
+        ("blue:", "green:", &["[store] prefix"]),
+        ("key-of", "cat-of", &["[store] key_secret"]),
+        (
+            "key_secret = \"key-of-sixteen-bytes\"\n",
+            "",
+            &["[store] key_secret"],
+        ),
+        ("\"1s\"", "\"2s\"", &["[store] deny_cache"]),
+        ("deny_cache = \"1s\"\n", "", &["[store] deny_cache"]),
+        ("lease = 20", "lease = 21", &["[store] lease"]),
+        ("\"2s\"", "\"3s\"", &["[store] lease_for"]),
+        (
+            "lease = 20\nlease_for = \"2s\"\n",
+            "",
+            &["[store] lease", "[store] lease_for"],
+        ),
+        // The default written out is the default.
+        ("kind = ", "timeout = \"20ms\"\nkind = ", &[]),
+    ] {
+        let new = REDIS.replacen(from, to, 1);
+        assert_ne!(new, REDIS, "{from}");
+        let changes = changes(&new, REDIS);
+        assert_eq!(changes.refused(), names, "{from} -> {to}");
+        assert!(!format!("{changes:?} {changes}").contains("of-sixteen-bytes"));
+    }
+}
+
+#[test]
+fn another_kind_of_store_needs_a_restart() {
+    for memory in ["", "[store]\nmax_keys = 1000000\n"] {
+        assert_eq!(changes(memory, REDIS).refused(), ["[store] kind"]);
+        assert_eq!(changes(REDIS, memory).refused(), ["[store] kind"]);
+    }
+}
+
+#[test]
+fn a_url_that_moves_elsewhere_as_it_is_changes_nothing() {
+    let (here, there) = ("url = \"redis://h\"", "url = { env = \"PLAIN_URL\" }");
+    let with = |url: &str| format!("[store]\nkind = \"redis\"\n{url}\n");
+    assert!(changes(&with(there), &with(here)).is_empty());
+}
+
 #[test]
 fn listeners_that_come_or_go_need_a_restart() {
     let (proxy, rest) = SERVER.split_once("[api]").unwrap();

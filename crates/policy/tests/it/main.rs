@@ -18,3 +18,4 @@ mod plans;
 mod schema;
 mod seen;
 mod settling;
+mod store;
