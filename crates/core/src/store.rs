@@ -31,7 +31,7 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Changes a note; whether there was one of that name, still in force at `when`. A note that
-    /// finds no room is [`StoreErrorKind::Refused`], and the one that it would have replaced stays.
+    /// finds no room is [`StoreErrorKind::OutOfMemory`], and the one that it would have replaced stays.
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool>;
 
     /// The notes in force at `when`, ordered by name.
@@ -139,14 +139,67 @@ pub enum StoreErrorKind {
     Timeout,
     /// No way to reach it.
     Unavailable,
-    /// It answered, and what it said makes no sense.
-    BadAnswer,
+    /// It is still starting, or busy with something that takes long.
+    NotReady,
+    /// It has no memory left for this.
+    OutOfMemory,
+    /// It wants another user or password.
+    Unauthenticated,
+    /// This user may not do what has to be done.
+    Forbidden,
+    /// It is a copy that takes no writes, or cut off from the others it decides with.
+    NotPrimary,
+    /// It takes no writes, since it could not keep them.
+    CannotPersist,
     /// What stands at the key is not a state of ours.
     BadState,
-    /// It refused: no permission, no memory, still loading.
+    /// It answered, and what it said makes no sense.
+    BadAnswer,
+    /// It refused, for another reason.
     Refused,
     /// This store cannot do what the plan asks of it.
     Unsupported,
+}
+
+impl StoreErrorKind {
+    /// Every kind, in their order.
+    pub const ALL: [Self; 12] = [
+        Self::Timeout,
+        Self::Unavailable,
+        Self::NotReady,
+        Self::OutOfMemory,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::NotPrimary,
+        Self::CannotPersist,
+        Self::BadState,
+        Self::BadAnswer,
+        Self::Refused,
+        Self::Unsupported,
+    ];
+
+    /// The word in metrics.
+    ///
+    /// ```
+    /// use jeton_core::StoreErrorKind;
+    /// assert_eq!(StoreErrorKind::OutOfMemory.word(), "out_of_memory");
+    /// ```
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unreachable",
+            Self::NotReady => "not_ready",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::NotPrimary => "not_primary",
+            Self::CannotPersist => "cannot_persist",
+            Self::BadState => "wrong_type",
+            Self::BadAnswer => "bad_answer",
+            Self::Refused => "other",
+            Self::Unsupported => "unsupported",
+        }
+    }
 }
 
 impl fmt::Display for StoreErrorKind {
@@ -154,8 +207,14 @@ impl fmt::Display for StoreErrorKind {
         f.write_str(match self {
             Self::Timeout => "the store did not answer in time",
             Self::Unavailable => "the store cannot be reached",
-            Self::BadAnswer => "the store's answer makes no sense",
+            Self::NotReady => "the store is not ready yet",
+            Self::OutOfMemory => "the store has no memory left",
+            Self::Unauthenticated => "the store wants another user or password",
+            Self::Forbidden => "the store does not let this user do what is needed",
+            Self::NotPrimary => "the store is a copy that takes no writes",
+            Self::CannotPersist => "the store takes no writes, since it could not keep them",
             Self::BadState => "what stands at the key is not a limiter's state",
+            Self::BadAnswer => "the store's answer makes no sense",
             Self::Refused => "the store refused",
             Self::Unsupported => "the store cannot do this",
         })

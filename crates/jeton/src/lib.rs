@@ -11,6 +11,7 @@
 //! | `http` | `door`: what a decision becomes in HTTP | `http` |
 //! | `until-ready` | `Limiter::until_ready`: wait for one's turn | `tokio`, its timer alone |
 //! | `settling` | `Gate::hold`: charges that responses settle; `Gate::drive`; `http` with it | `tokio`: tasks, timer |
+//! | `redis` | `redis`: states on a Redis or Valkey server | `redis`, `rustls`, `tokio` |
 //! | `tower` | `layer`; `http`, `until-ready` and `settling` with it | `tower-service`, `tower-layer`, `http-body` |
 //!
 //! None is on by default, and none changes what is there without it. The least Rust is 1.88, with
@@ -48,6 +49,8 @@ pub use jeton_core::{
 };
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;
+#[cfg(feature = "redis")]
+pub use jeton_redis as redis;
 pub use jeton_wire as wire;
 pub use limiter::{Limiter, LimiterError};
 pub use meters::{Event, RuleOutcome};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use jeton_core::{Decision, StoreErrorKind};
+use jeton_core::Decision;
 use jeton_policy::{Counter, Mode};
 
 /// How one rule's part in a decision ended.
@@ -135,29 +135,5 @@ impl EventMeters {
         self.0
             .get(event as usize)
             .map_or(0, |counter| counter.load(Relaxed))
-    }
-}
-
-/// Every word for a store's failure.
-pub(crate) const STORE_ERRORS: [&str; 7] = [
-    "timeout",
-    "unavailable",
-    "bad_answer",
-    "bad_state",
-    "refused",
-    "unsupported",
-    "other",
-];
-
-/// The word in metrics for a store's failure.
-pub(crate) const fn store_error_reason(kind: StoreErrorKind) -> &'static str {
-    match kind {
-        StoreErrorKind::Timeout => "timeout",
-        StoreErrorKind::Unavailable => "unavailable",
-        StoreErrorKind::BadAnswer => "bad_answer",
-        StoreErrorKind::BadState => "bad_state",
-        StoreErrorKind::Refused => "refused",
-        StoreErrorKind::Unsupported => "unsupported",
-        _ => "other",
     }
 }

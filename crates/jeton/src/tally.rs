@@ -7,7 +7,7 @@ use jeton_core::StoreErrorKind;
 use jeton_policy::{CompiledRule, Denied, Mode, Policy};
 
 use crate::gate::Live;
-use crate::meters::{Event, EventMeters, RuleMeter, RuleOutcome, STORE_ERRORS};
+use crate::meters::{Event, EventMeters, RuleMeter, RuleOutcome};
 
 /// What has been decided under one policy, by rule and by event.
 ///
@@ -22,7 +22,8 @@ pub struct Tally {
 #[derive(Debug, Default)]
 struct Beside {
     events: EventMeters,
-    store_errors: [AtomicU64; STORE_ERRORS.len()],
+    /// In the order of [`StoreErrorKind::ALL`].
+    store_errors: [AtomicU64; StoreErrorKind::ALL.len()],
 }
 
 impl Tally {
@@ -55,12 +56,12 @@ impl Tally {
         self.beside.events.get(event)
     }
 
-    /// How often the store failed, by reason.
+    /// How often the store failed, by [`StoreErrorKind::word`].
     pub fn store_errors(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        STORE_ERRORS
+        StoreErrorKind::ALL
             .into_iter()
             .zip(&self.beside.store_errors)
-            .map(|(r, n)| (r, n.load(Relaxed)))
+            .map(|(kind, count)| (kind.word(), count.load(Relaxed)))
     }
 
     #[inline]
@@ -97,10 +98,10 @@ impl Tally {
 
     #[cold]
     pub(crate) fn store_failed(&self, kind: StoreErrorKind) {
-        let reason = crate::meters::store_error_reason(kind);
-        if let Some(i) = STORE_ERRORS.iter().position(|known| *known == reason)
-            && let Some(counter) = self.beside.store_errors.get(i)
-        {
+        let errors = StoreErrorKind::ALL
+            .into_iter()
+            .zip(&self.beside.store_errors);
+        if let Some((_, counter)) = errors.into_iter().find(|(known, _)| *known == kind) {
             counter.fetch_add(1, Relaxed);
         }
     }

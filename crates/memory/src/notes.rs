@@ -12,7 +12,7 @@ const NOTE_BYTES: u64 = 128;
 
 /// There was no room; what was there stays.
 const REFUSED: StoreError = StoreError {
-    kind: StoreErrorKind::Refused,
+    kind: StoreErrorKind::OutOfMemory,
     written: Written::No,
 };
 

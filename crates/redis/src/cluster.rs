@@ -16,7 +16,7 @@ use crate::deployment::at;
 use crate::line::{Health, Line};
 use crate::queue::{Job, Queue};
 use crate::slots::SLOTS;
-use crate::trouble::Redirection;
+use crate::trouble::{Redirection, Trouble, TroubleKind};
 use crate::way::Way;
 
 /// How often the map is looked at when all is well, and when it is not.
@@ -38,6 +38,8 @@ pub(crate) struct Cluster {
     seeds: Vec<ConnectionInfo>,
     timeout: Duration,
     known: Mutex<Known>,
+    /// Why the map was not told when it was last asked for.
+    untold: Mutex<Option<Trouble>>,
     /// Counts the maps that were read; the first makes the cluster known.
     maps: watch::Sender<u64>,
     doubt: tokio::sync::Notify,
@@ -59,6 +61,7 @@ impl Cluster {
             seeds,
             timeout,
             known: Mutex::default(),
+            untold: Mutex::default(),
             maps: watch::channel(0).0,
             doubt: tokio::sync::Notify::new(),
             runtime: tokio::runtime::Handle::current(),
@@ -119,6 +122,15 @@ impl Cluster {
         }
     }
 
+    /// Why it is not known who has which slot.
+    pub(crate) fn trouble(&self) -> Trouble {
+        self.untold().clone().unwrap_or_else(no_map)
+    }
+
+    fn untold(&self) -> std::sync::MutexGuard<'_, Option<Trouble>> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,13 +171,16 @@ impl Cluster {
             };
             let asking = async {
                 let mut connection = Way::Straight(client).go().await?;
-                connection.send_packed_command(&command).await
+                let said = connection.send_packed_command(&command).await;
+                said.and_then(Value::extract_error)
             };
-            if let Ok(Ok(said)) = timeout(patience, asking).await
-                && self.learn(&said, Some(seed))
-            {
-                return true;
-            }
+            let trouble = match timeout(patience, asking).await {
+                Ok(Ok(said)) if self.learn(&said, Some(seed)) => return true,
+                Ok(Ok(_)) => no_map(),
+                Ok(Err(error)) => Trouble::from(&error),
+                Err(_) => Trouble::hangs(),
+            };
+            *self.untold() = Some(trouble);
         }
         false
     }
@@ -201,6 +216,13 @@ impl Cluster {
                 .nodes
                 .values()
                 .all(|node| node.line.health() == Health::Up)
+    }
+}
+
+fn no_map() -> Trouble {
+    Trouble {
+        kind: TroubleKind::Unreachable,
+        text: "no node of the cluster tells who has which slot".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! may. A line that hangs counts as down until a new one has answered.
 
 use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -55,6 +56,7 @@ struct Open {
 pub(crate) struct Line {
     state: watch::Receiver<State>,
     lost: mpsc::Sender<(u64, Trouble)>,
+    latest: Arc<Mutex<Option<Trouble>>>,
 }
 
 /// Why a call has no answer.
@@ -160,7 +162,11 @@ impl Line {
             }
             .run(),
         );
-        Self { state, lost }
+        Self {
+            state,
+            lost,
+            latest: Arc::default(),
+        }
     }
 
     pub(crate) fn health(&self) -> Health {
@@ -169,6 +175,12 @@ impl Line {
             State::Up(_) => Health::Up,
             State::Down(trouble) => Health::Down(trouble.clone()),
         }
+    }
+
+    /// What the latest call that failed met.
+    pub(crate) fn latest_trouble(&self) -> Option<Trouble> {
+        let latest = self.latest.lock();
+        latest.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until the server is known to be up or down.
@@ -219,6 +231,8 @@ impl Line {
             Err(_) => (Trouble::hangs(), None),
         };
         let error = trouble.error();
+        let latest = self.latest.lock();
+        *latest.unwrap_or_else(PoisonError::into_inner) = Some(trouble.clone());
         if trouble.needs_new_line() && redirection.is_none() {
             // A keeper that has enough to do has heard of it.
             let _ = self.lost.try_send((number, trouble));
@@ -238,8 +252,8 @@ impl Line {
             Ok(Err(_)) => Err(not_sent(StoreErrorKind::Unavailable)),
             Ok(Ok(state)) => match &*state {
                 State::Up(open) => Ok(open.clone()),
-                State::Down(trouble) if trouble.error().kind == StoreErrorKind::Refused => {
-                    Err(not_sent(StoreErrorKind::Refused))
+                State::Down(trouble) if trouble.kind != TroubleKind::Hangs => {
+                    Err(not_sent(trouble.error().kind))
                 }
                 _ => Err(not_sent(StoreErrorKind::Unavailable)),
             },

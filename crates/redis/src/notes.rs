@@ -39,7 +39,7 @@ pub(crate) async fn change(
     match line.call(&call, deadline).await? {
         Value::Int(was @ 0..=1) => Ok(was == 1),
         Value::Int(_) => Err(StoreError {
-            kind: StoreErrorKind::Refused,
+            kind: StoreErrorKind::OutOfMemory,
             written: Written::No,
         }),
         _ => Err(BAD_ANSWER),

@@ -15,7 +15,7 @@ use crate::queue::{NOT_SENT, Queue};
 use crate::reply::Told;
 use crate::request::Request;
 use crate::slots::slot_of;
-use crate::trouble::{Trouble, TroubleKind};
+use crate::trouble::Trouble;
 use crate::way::Way;
 
 /// For so long a cluster may take to tell who has which slot.
@@ -119,13 +119,23 @@ impl Servers {
     }
 
     pub(crate) async fn ready(&self) -> Result<(), Trouble> {
-        if !self.known_by(Instant::now() + FIRST_MAP).await {
-            return Err(no_map());
+        if let Self::Cluster(cluster) = self
+            && !cluster.known_by(Instant::now() + FIRST_MAP).await
+        {
+            return Err(cluster.trouble());
         }
         for line in self.lines() {
             line.ready().await?;
         }
         Ok(())
+    }
+
+    /// What is wrong with the one that is worst off; else what a call to any of them met last.
+    pub(crate) fn latest_trouble(&self) -> Option<Trouble> {
+        match self.health() {
+            Health::Down(trouble) => Some(trouble),
+            _ => self.lines().iter().find_map(Line::latest_trouble),
+        }
     }
 
     /// That of the one that is worst off.
@@ -136,15 +146,11 @@ impl Servers {
             Health::Connecting => 1,
             Health::Down(_) => 2,
         };
-        health.max_by_key(rank).unwrap_or(Health::Down(no_map()))
-    }
-}
-
-fn no_map() -> Trouble {
-    let text = "no node of the cluster tells who has which slot".to_owned();
-    Trouble {
-        kind: TroubleKind::Unreachable,
-        text,
+        match (health.max_by_key(rank), self) {
+            (Some(health), _) => health,
+            (None, Self::Cluster(cluster)) => Health::Down(cluster.trouble()),
+            (None, Self::One(..)) => Health::Connecting,
+        }
     }
 }
 

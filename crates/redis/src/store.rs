@@ -42,6 +42,7 @@ pub struct RedisStore {
     names: Names,
     timeout: Duration,
     servers: Servers,
+    named: Vec<String>,
     /// The latest instant of a steady clock that was asked about.
     latest_us: AtomicU64,
     disagreements: Arc<AtomicU64>,
@@ -68,6 +69,7 @@ impl RedisStore {
             reason: error.category().into(),
         };
         let deployment = settings.check()?;
+        let named = deployment.servers();
         let _on_runtime = runtime.enter();
         let servers = Servers::open(deployment, settings.timeout).map_err(refused)?;
         Ok(Self {
@@ -75,6 +77,7 @@ impl RedisStore {
             names: Names::new(&settings.prefix, settings.key_secret.as_deref()),
             timeout: settings.timeout,
             servers,
+            named,
             latest_us: AtomicU64::new(0),
             disagreements: Arc::default(),
         })
@@ -91,6 +94,16 @@ impl RedisStore {
     /// How the server is doing.
     pub fn health(&self) -> Health {
         self.servers.health()
+    }
+
+    /// What is wrong with the server, in its own words or the system's; what was, if it is well again.
+    pub fn latest_trouble(&self) -> Option<Trouble> {
+        self.servers.latest_trouble()
+    }
+
+    /// The servers that the URL names: `host:port`, or the path of a socket.
+    pub fn named(&self) -> &[String] {
+        &self.named
     }
 
     /// How often the script and the engine did not decide the same. Anything but 0 is a fault of this

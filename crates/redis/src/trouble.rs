@@ -23,11 +23,17 @@ pub struct Trouble {
     pub text: String,
 }
 
-/// How Redis 7.0 and 8 tell what a script may not do: without a code.
-const FORBIDDEN_IN_A_SCRIPT: [&str; 2] = [
+/// How Redis 7.0 and 8 tell what may not be done where they have no code for it: by a script, or by
+/// anybody, since the command was taken away.
+const FORBIDDEN: [&str; 4] = [
     "The user executing the script can't",
     "ACL failure in script",
+    "unknown command",
+    "Unknown Redis command called from script",
 ];
+
+/// What a server says of a cluster that it is no part of.
+const NO_CLUSTER: &str = "cluster support disabled";
 
 /// What kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +98,24 @@ impl TroubleKind {
     }
 }
 
+impl From<TroubleKind> for StoreErrorKind {
+    fn from(kind: TroubleKind) -> Self {
+        use TroubleKind as Is;
+        match kind {
+            Is::Unreachable => Self::Unavailable,
+            Is::Hangs => Self::Timeout,
+            Is::NotReady => Self::NotReady,
+            Is::OutOfMemory => Self::OutOfMemory,
+            Is::Unauthenticated => Self::Unauthenticated,
+            Is::Forbidden => Self::Forbidden,
+            Is::NotPrimary => Self::NotPrimary,
+            Is::WrongType => Self::BadState,
+            Is::CannotPersist => Self::CannotPersist,
+            Is::NoScript | Is::Other => Self::Refused,
+        }
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
@@ -99,9 +123,11 @@ impl fmt::Display for Trouble {
             TroubleKind::Hangs => "the server does not answer in time",
             TroubleKind::NotReady => "the server is not ready yet",
             TroubleKind::OutOfMemory => "the server is out of memory; raise maxmemory",
-            TroubleKind::Unauthenticated => "the server wants another user or password",
+            TroubleKind::Unauthenticated => {
+                "the server wants another user or password; write redis://user:password@host:port"
+            }
             TroubleKind::Forbidden => {
-                "the user lacks a permission; it needs +eval +evalsha +time +get +set +del and the \
+                "the server does not let this user do what is needed; it needs +eval +evalsha +time +get +set +del and the \
                  other commands that docs/redis.md lists"
             }
             TroubleKind::NotPrimary => "the server does not take writes",
@@ -127,15 +153,22 @@ impl Trouble {
     /// What it means for the plans of a call that was sent.
     pub(crate) fn error(&self) -> StoreError {
         use TroubleKind as Is;
-        let (kind, written) = match self.kind {
-            Is::Hangs => (StoreErrorKind::Timeout, Written::Unknown),
-            Is::Unreachable => (StoreErrorKind::Unavailable, Written::Unknown),
-            Is::Other => (StoreErrorKind::BadAnswer, Written::Unknown),
+        let written = match self.kind {
+            Is::Hangs | Is::Unreachable | Is::Other => Written::Unknown,
             // The script ends at its first write that is refused, and reads everything before it writes.
-            Is::WrongType => (StoreErrorKind::BadState, Written::No),
-            _ => (StoreErrorKind::Refused, Written::No),
+            _ => Written::No,
         };
+        let kind = self.kind.into();
         StoreError { kind, written }
+    }
+
+    /// Whether it stays like this until somebody changes the server or the settings.
+    pub fn lasts(&self) -> bool {
+        match self.kind {
+            TroubleKind::Unauthenticated | TroubleKind::Forbidden => true,
+            TroubleKind::Other => self.text.contains(NO_CLUSTER),
+            _ => false,
+        }
     }
 
     /// Whether another connection may fare better.
@@ -159,9 +192,7 @@ impl Redirection {
 }
 
 fn is_forbidden(said: &str) -> bool {
-    FORBIDDEN_IN_A_SCRIPT
-        .iter()
-        .any(|words| said.contains(words))
+    FORBIDDEN.iter().any(|words| said.contains(words))
 }
 
 impl From<&RedisError> for Trouble {

@@ -115,7 +115,7 @@ impl Gate {
         let submitted = self.submit_with_ticket(held, &record, ttl, opened);
         let reserved = move |answers: &Answers| {
             if lacks_room_for_record(answers, owned.len()) {
-                return asked.degraded(StoreErrorKind::Refused, true);
+                return asked.degraded(StoreErrorKind::OutOfMemory, true);
             }
             let mut answered = match asked.decided(answers) {
                 Ok(answered) => answered,

@@ -58,7 +58,7 @@ fn f32_open_passes_without_invented_numbers() {
             assert_eq!(gate.tally().event(Event::Degraded), n);
         }
         // Those that the breaker answers are counted with them.
-        assert_eq!(errors(&gate), [("unavailable", 20)]);
+        assert_eq!(errors(&gate), [("unreachable", 20)]);
         assert_eq!(gate.tally().rule(0, RuleOutcome::Allowed), 0);
     }
 }
@@ -99,7 +99,7 @@ fn local_grants_its_share_and_its_denial_is_a_real_one() {
     assert_eq!(tally.event(Event::Degraded), 7);
     assert_eq!(tally.rule(0, RuleOutcome::Allowed), 6);
     assert_eq!(tally.rule(0, RuleOutcome::Denied), 1);
-    assert_eq!(errors(&gate), [("unavailable", 7)]);
+    assert_eq!(errors(&gate), [("unreachable", 7)]);
     assert_eq!(store.table.stats().keys, 0);
 }
 
@@ -252,7 +252,7 @@ fn what_corrects_a_state_is_not_done_without_it() {
             assert_eq!(settled.settlement(), None);
             degraded(&settled, true);
         }
-        assert_eq!(errors(&gate), [("unavailable", 5)]);
+        assert_eq!(errors(&gate), [("unreachable", 5)]);
         assert_eq!(gate.tally().event(Event::Degraded), 0);
         // It is settled when the store is back: units are not lost, and were never free.
         store.set(Fault::None);

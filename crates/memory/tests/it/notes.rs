@@ -45,11 +45,17 @@ fn notes_that_find_no_memory_are_refused_and_nothing_is_lost() {
         set += 1;
     }
     assert!(set > 100, "{set}");
-    assert_eq!(put(&table, set, 1_000, None), Err(StoreErrorKind::Refused));
+    assert_eq!(
+        put(&table, set, 1_000, None),
+        Err(StoreErrorKind::OutOfMemory)
+    );
     let full = table.stats().bytes;
     assert!(full <= 256 << 10 && full > (250 << 10));
     // A note that would grow is refused, and stays; one that shrinks is not.
-    assert_eq!(put(&table, 3, 2_500, None), Err(StoreErrorKind::Refused));
+    assert_eq!(
+        put(&table, 3, 2_500, None),
+        Err(StoreErrorKind::OutOfMemory)
+    );
     assert_eq!(notes(&table, 100)[3].value.len(), 1_000);
     assert_eq!(notes(&table, 100).len() as u64, set);
     assert_eq!(put(&table, 3, 10, None), Ok(true));
