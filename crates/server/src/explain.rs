@@ -12,7 +12,7 @@ mod text;
 mod time;
 
 pub use client::{Client, Field};
-pub use document::Document;
+pub use document::{Counters, Document};
 pub use question::{Question, Written};
 pub use rules::{Counted, Entry, Part, Plan, Speaking};
 pub use text::{Mark, write_text};

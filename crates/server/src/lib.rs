@@ -7,6 +7,7 @@
 //! - [`explain`]: what a policy makes of a request and why, as JSON and as text.
 //! - [`api`]: the HTTP decision API.
 //! - [`metrics`]: what `/metrics` tells.
+//! - [`store`]: the store that a policy names, opened.
 //! - [`run`]: everything a policy names, started, served and drained.
 //! - [`cli`]: the commands.
 //!
@@ -23,3 +24,4 @@ pub mod explain;
 pub mod metrics;
 pub mod proxy;
 pub mod run;
+pub mod store;

@@ -10,17 +10,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jeton::policy::Changes;
-use jeton::{Gate, StoreErrorKind, StoreState, Table};
+use jeton::{Gate, StoreErrorKind, StoreState};
 
 pub use render::{CONTENT_TYPE, render};
 pub use standing::Reloaded;
 use standing::Standing;
 use timing::Timing;
 
+use crate::store::Backend;
+
 /// Everything that is counted, shared by all doors.
 pub struct Metrics {
     gate: Gate,
-    table: Arc<Table>,
+    store: Backend,
     standing: Standing,
     decisions: Timing,
 }
@@ -34,15 +36,20 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// The counters of `gate` and of the table behind it. `generation` counts the policies that
+    /// The counters of `gate` and of the store behind it. `generation` counts the policies that
     /// were in force, this one included.
-    pub fn new(gate: Gate, table: Arc<Table>, generation: u64) -> Self {
+    pub fn new(gate: Gate, store: Backend, generation: u64) -> Self {
         Self {
             gate,
-            table,
+            store,
             standing: Standing::new(generation),
             decisions: Timing::default(),
         }
+    }
+
+    /// Where the states are.
+    pub const fn store(&self) -> &Backend {
+        &self.store
     }
 
     /// How many policies have been in force, the present one included.

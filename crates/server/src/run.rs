@@ -8,7 +8,6 @@ mod reload;
 mod settings;
 mod signals;
 mod start_error;
-mod store;
 
 use std::fmt;
 use std::future::Future;
@@ -23,14 +22,15 @@ use crate::api::{self, Api};
 use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
+use crate::store::{self, Backend, Opened, Seeding};
 pub use logging::start_logging;
 use open_files::make_room;
+use outages::Outages;
 pub use policy_file::{PolicyFile, Seen, Unreadable};
 pub use reload::Reload;
 pub use settings::{address_of, proxy_settings};
 pub use signals::{HangUps, Signals};
 pub use start_error::StartError;
-pub use store::{Seeding, table_for};
 
 /// The policies of a process are counted from here.
 const FIRST_GENERATION: u64 = 1;
@@ -42,6 +42,8 @@ pub struct Service {
     proxy: Option<proxy::Bound>,
     api: Option<api::Bound>,
     reload: Option<Reload>,
+    /// What the log is told of the store.
+    outages: Outages,
 }
 
 impl fmt::Debug for Service {
@@ -53,18 +55,21 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
-    /// Opens every listener that `policy` names, within a tokio runtime.
+    /// Opens the store and every listener that `policy` names, within a tokio runtime. A store that
+    /// does not answer now is told to the log, and its outage rule speaks until it does.
     ///
     /// # Errors
-    /// [`StartError`]: nothing to serve, or an address that cannot be had.
-    pub fn bind(policy: Policy) -> Result<Self, StartError> {
+    /// [`StartError`]: nothing to serve, a store that can never decide, or an address that cannot be
+    /// had.
+    pub async fn bind(policy: Policy) -> Result<Self, StartError> {
         let settings = policy.settings().clone();
         if settings.proxy.is_none() && settings.api.is_none() {
             return Err(StartError::NothingToServe);
         }
-        let table = Arc::new(table_for(&settings.store, Seeding::Secret)?);
-        let gate = Gate::new(policy, Arc::clone(&table) as _, Clock::system());
-        let metrics = Arc::new(Metrics::new(gate.clone(), table, FIRST_GENERATION));
+        let Opened { store, away } = store::open(&settings.store, Seeding::Secret).await?;
+        let gate = Gate::new(policy, store.shared(), Clock::system());
+        let metrics = Metrics::new(gate.clone(), store.clone(), FIRST_GENERATION);
+        let metrics = Arc::new(metrics);
         let mut proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
         let clients = proxy.as_ref().map_or(0, |proxy| proxy.limits.connections);
         let room = make_room(clients);
@@ -81,12 +86,18 @@ impl Service {
             .map(|api| api::bind(api, room.api))
             .transpose()?;
         room.report(clients);
+        let outages = Outages::beginning(store, away.as_ref());
+        if away.is_none() {
+            // From its first request on, it goes by what operators have said to others.
+            let _ = gate.refresh_orders().await;
+        }
         Ok(Self {
             gate,
             metrics,
             proxy,
             api,
             reload: None,
+            outages,
         })
     }
 
@@ -109,6 +120,11 @@ impl Service {
         self.api.as_ref().map(api::Bound::address)
     }
 
+    /// Where the states are.
+    pub fn store(&self) -> &Backend {
+        self.metrics.store()
+    }
+
     /// What decides.
     pub const fn gate(&self) -> &Gate {
         &self.gate
@@ -123,10 +139,11 @@ impl Service {
             proxy,
             api,
             reload,
+            outages,
         } = self;
         let driven = gate.clone();
         let driving = Aborting(tokio::spawn(async move { driven.drive().await }));
-        let telling = Aborting(tokio::spawn(outages::tell(gate.clone())));
+        let telling = Aborting(tokio::spawn(outages.tell(gate.clone())));
         let reload = reload.map(|reload| {
             let following = reload.follow(gate.clone(), Arc::clone(&metrics));
             Aborting(tokio::spawn(following))

@@ -1,5 +1,7 @@
 //! `POST /v1/batch`: many calls in one, each by itself.
 
+mod outgoing;
+
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -16,6 +18,7 @@ use super::body::{MAX_BATCH, invalid, problem_of, whole};
 use super::decide::{reservation, unknown, with_a_list};
 use super::{Api, answer};
 use crate::engine::{CallAnswer, Event, Failed, InputError, Op, Outcome, bodies, step};
+use outgoing::Outgoing;
 
 /// The most calls of one batch.
 const MAX_CALLS: usize = 1000;
@@ -38,10 +41,7 @@ async fn carry_out(api: &Api, request: Request) -> Result<Response, Response> {
     let is_operator = request.extensions().get() == Some(&IsOperator(true));
     let body = whole(request.into_body(), MAX_BATCH).await?;
     let calls = calls(&body).map_err(|error| invalid(&error))?;
-    let mut outcomes = Vec::with_capacity(calls.len());
-    for call in calls {
-        outcomes.push(one(api, call.get().as_bytes(), is_operator).await);
-    }
+    let outcomes = one_by_one(api, &calls, is_operator).await;
     let answers: Vec<Answer<'_>> = outcomes.iter().map(Answer::of).collect();
     Ok(answer::json(&answers))
 }
@@ -67,15 +67,42 @@ fn calls(body: &[u8]) -> Result<Vec<&RawValue>, InputError> {
 }
 
 /// What became of one call: an outcome, or the text of a problem.
-async fn one(api: &Api, call: &[u8], is_operator: bool) -> Result<Outcome, Box<RawValue>> {
-    let asked = Instant::now();
-    let event = Event::from_entry(call).map_err(|error| refused(&error.into()))?;
+type Became = Result<Outcome, Box<RawValue>>;
+
+/// Carries calls out in their order, without waiting for one before the next is sent. What operators
+/// order stands between those before and those after it.
+async fn one_by_one(api: &Api, calls: &[&RawValue], is_operator: bool) -> Vec<Became> {
+    let mut outgoing = Outgoing::with_capacity(calls.len());
+    for call in calls {
+        let event = read(call, is_operator);
+        let is_order = event
+            .as_ref()
+            .is_ok_and(|event| event.op().is_for_operators());
+        if is_order {
+            outgoing.land().await;
+        }
+        outgoing.send(one(api, event)).await;
+        if is_order {
+            outgoing.land().await;
+        }
+    }
+    outgoing.landed().await
+}
+
+fn read(call: &RawValue, is_operator: bool) -> Result<Event<'_>, Box<RawValue>> {
+    let event = Event::from_entry(call.get().as_bytes());
+    let event = event.map_err(|error| refused(&error.into()))?;
     if event.op().is_for_operators() && !is_operator {
         let detail = "This is for operators: send the admin token.";
         let status = StatusCode::FORBIDDEN.as_u16();
         return Err(raw(&Problem::new(status, detail).with_field("op")));
     }
-    let outcome = step(&api.0.gate, &event, &reservation).await;
+    Ok(event)
+}
+
+async fn one(api: &Api, event: Result<Event<'_>, Box<RawValue>>) -> Became {
+    let asked = Instant::now();
+    let outcome = step(&api.0.gate, &event?, &reservation).await;
     let outcome = outcome.map_err(|failed| refused(&with_a_list(failed)))?;
     if outcome.answered().is_some() {
         api.0.metrics.decided(asked);
@@ -104,7 +131,7 @@ enum Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn of(outcome: &'a Result<Outcome, Box<RawValue>>) -> Self {
+    fn of(outcome: &'a Became) -> Self {
         match outcome {
             Ok(outcome) => Self::Carried(CallAnswer::of(outcome)),
             Err(problem) => Self::Problem(problem),

@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use super::body::invalid;
 use super::{Api, answer};
-use crate::explain::{Document, Question, Written};
+use crate::explain::{Counters, Document, Question, Written};
 
 /// Answers what `jeton explain` asks. Charges nothing.
 pub(super) async fn explain(State(api): State<Api>, RawQuery(query): RawQuery) -> Response {
@@ -17,9 +17,7 @@ pub(super) async fn explain(State(api): State<Api>, RawQuery(query): RawQuery) -
     };
     let explaining = api.0.gate.explain(&question.facts());
     let explained = explaining.await;
-    answer::json(&Document::new(
-        &question,
-        &explained,
-        api.0.metrics.generation(),
-    ))
+    let generation = api.0.metrics.generation();
+    let counters = Counters::OfProcess { generation };
+    answer::json(&Document::new(&question, &explained, counters))
 }

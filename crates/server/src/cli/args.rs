@@ -172,8 +172,9 @@ pub(super) struct Check {
                 --api http://127.0.0.1:7070
 
 Nothing is charged, and no key is created. A file has no state, so its counters
-are fresh; with --api the running process is asked, by its own policy and
-counters, and no file is read. JETON_API stands for --api where there is no
+are fresh, unless its [store] is a Redis server: that is asked, and only read.
+With --api the running process is asked, by its own policy and counters, and no
+file is read. JETON_API stands for --api where there is no
 --config; JETON_TOKEN is the token of the process, if it asks for one.
 Fields that choose a plan or name a cost are believed, as of a trusted peer.
 
@@ -212,6 +213,8 @@ pub(super) struct Explain {
     '{\"at_us\":0,\"rule\":\"user\",\"key\":\"alice\",\"cost\":4}' \\
     '{\"at_us\":1000000,\"rule\":\"user\",\"key\":\"alice\"}' |
     jeton simulate --config jeton.toml
+The same through a Redis server:
+  jeton simulate --trace t.jsonl --store redis://127.0.0.1
 
 A line in is one event, and its answer is a line out, in the same order:
   \"at_us\"     microseconds since the Unix epoch, also backwards; needed
@@ -225,7 +228,11 @@ A line in is one event, and its answer is a line out, in the same order:
   \"handle\"    of a reserve: a name of your choice (and \"ttl_us\"), by which
               extend, commit (with \"actual\") and cancel know it
   \"for_us\"    of a block: how long it holds
-A bad line stops the run with its number, exit 1. Empty lines are passed over.")]
+A bad line stops the run with its number, exit 1. Empty lines are passed over.
+
+States are in memory, whatever [store] says, unless --store names a server.
+There they stand under a random prefix, are removed when the run ends, also by
+Ctrl-C, and go by themselves if it is killed. Answers are the same.")]
 pub(super) struct Simulate {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -233,6 +240,10 @@ pub(super) struct Simulate {
     /// The trace, a JSON event per line; standard input if absent.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+    /// The server that decides, instead of memory: redis://…, rediss://…, unix://…,
+    /// redis-cluster://…, redis-sentinel://….
+    #[arg(long, value_name = "URL")]
+    pub(super) store: Option<String>,
     /// What all takes came to, by rule, instead of a line per event.
     #[arg(long)]
     pub(super) summary: bool,

@@ -28,7 +28,7 @@ pub(super) fn run(flags: &Demo) -> Result<ExitCode, Failure> {
 async fn play(lasting: Option<Duration>) -> Result<ExitCode, Failure> {
     let mut signals = Signals::catch().map_err(Failure::new)?;
     let example = service::start().await.map_err(Failure::new)?;
-    let stage = stage::set(example.address).map_err(Failure::new)?;
+    let stage = stage::set(example.address).await.map_err(Failure::new)?;
     let Some(proxy) = stage.service.proxy_address().and_then(stage::tcp) else {
         return Err(Failure::new("the proxy of the demo has no address"));
     };

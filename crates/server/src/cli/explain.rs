@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use http::Method;
 use jeton::{Clock, Gate};
@@ -13,8 +12,8 @@ use super::call::{Server, api_of_environment};
 use super::config;
 use super::failure::Failure;
 use super::paint::Paint;
-use crate::explain::{Document, Mark, Question, Written, write_text};
-use crate::run::{Seeding, table_for};
+use crate::explain::{Counters, Document, Mark, Question, Written, write_text};
+use crate::store::{Backend, Opened, Seeding, open};
 
 pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
     let written = Written {
@@ -53,14 +52,28 @@ fn live(url: &str, flags: &Explain, written: &Written) -> Result<Document, Failu
     })
 }
 
-/// The policy of the file, with counters that nobody has used.
+/// The policy of the file: with counters that nobody has used, or with those of its store if that is
+/// none of a process.
 fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
     let config = flags.config.as_deref();
     let policy = config::load(config.unwrap_or(Path::new("jeton.toml")))?.policy;
-    let table = table_for(&policy.settings().store, Seeding::Secret).map_err(Failure::new)?;
-    let gate = Gate::new(policy, Arc::new(table), Clock::system());
-    let explained = runtime()?.block_on(gate.explain(&question.facts()));
-    Ok(Document::new(question, &explained, 0))
+    runtime()?.block_on(async {
+        let opened = open(&policy.settings().store, Seeding::Secret).await;
+        let Opened { store, away } = opened.map_err(Failure::new)?;
+        if let Some(trouble) = away {
+            let told = format!("warning: {} was not asked: {trouble}", store.place());
+            drop(writeln!(io::stderr(), "{told}"));
+        }
+        let gate = Gate::new(policy, store.shared(), Clock::system());
+        // Where they cannot be read, the answer says that the store gave none.
+        let _ = gate.refresh_orders().await;
+        let explained = gate.explain(&question.facts()).await;
+        let counters = match store {
+            Backend::Memory(_) => Counters::Fresh,
+            Backend::Redis(_) => Counters::OfStore,
+        };
+        Ok(Document::new(question, &explained, counters))
+    })
 }
 
 fn print(document: &Document, json: bool) -> Result<(), Failure> {

@@ -212,7 +212,7 @@ fn key(of: &Value) -> String {
 fn ending(of: &Value) -> String {
     match of["expires_after_ms"].as_u64() {
         Some(ms) => format!("for {}", about(ms)),
-        None => "until it is lifted or the process ends".to_owned(),
+        None => "until it is lifted".to_owned(),
     }
 }
 

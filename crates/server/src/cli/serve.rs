@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::paint::{self, Paint};
 use crate::proxy::Address;
 use crate::run::{PolicyFile, Reload, Seen, Service, Signals, StartError, start_logging};
+use crate::store::Backend;
 
 pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
     let file = PolicyFile::new(&flags.config);
@@ -30,6 +31,9 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
         if let Some(address) = service.api_address() {
             let paths = "/v1/take …  /v1/auth  /openapi.json  /healthz  /readyz  /metrics";
             writeln!(out, "  api      {}  {paths}", url(address))?;
+        }
+        if let Backend::Redis(_) = service.store() {
+            writeln!(out, "  store    {}", service.store().place())?;
         }
         let rules = policy.rules().len();
         let plural = if rules == 1 { "" } else { "s" };
@@ -52,7 +56,7 @@ pub(super) fn serve(
     start_logging();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let mut service = Service::bind(policy).map_err(refused)?;
+        let mut service = Service::bind(policy).await.map_err(refused)?;
         let mut signals = Signals::catch().map_err(Failure::new)?;
         if let Some((file, seen)) = source
             && let Some(hang_ups) = signals.take_hang_ups()

@@ -1,26 +1,23 @@
 //! `jeton simulate`: a trace on a virtual clock, through the real engine and store.
 
 mod lines;
+mod place;
 mod summary;
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
-use jeton::{Clock, Gate, Handle, Micros};
-use tokio::runtime::Runtime;
+use jeton::{Gate, Handle, Micros};
 
 use super::args::Simulate;
 use super::config;
 use super::failure::Failure;
 use super::number::grouped;
 use crate::engine::{Event, Failed, InputError, Outcome, TraceLine, step};
-use crate::run::{Seeding, table_for};
 use lines::Lines;
+use place::Place;
 use summary::Summary;
 
 /// Bytes of output gathered before they are written.
@@ -31,40 +28,24 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 
 pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
     let policy = config::load(&flags.config)?.policy;
-    let table = table_for(&policy.settings().store, Seeding::Repeatable).map_err(Failure::new)?;
-    let gate = Gate::new(policy, Arc::new(table), Clock::fixed(Micros::ZERO));
     let (name, input) = open(flags)?;
+    let place = match &flags.store {
+        None => Place::memory()?,
+        Some(url) => Place::at(url)?,
+    };
+    let desk = Desk {
+        gate: place.gate(policy)?,
+        place,
+        reservations: HashMap::new(),
+    };
     let mut run = Run {
-        desk: Desk {
-            gate,
-            runtime: waiting()?,
-            reservations: HashMap::new(),
-        },
+        desk,
         lines: Lines::new(input),
         name,
     };
-    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-    if flags.summary {
-        let mut summary = Summary::default();
-        run.each(|event, _, _| {
-            summary.count(event.at_us);
-            Ok(())
-        })?;
-        summary.print(&run.name, &run.desk.gate, &mut out)?;
-    } else {
-        let told = run.each(|event, outcome, more| {
-            serde_json::to_writer(&mut out, &TraceLine::of(event.at_us, outcome))
-                .map_err(io::Error::from)?;
-            out.write_all(b"\n")?;
-            // Whoever waits for this answer before it sends more gets it.
-            if more { Ok(()) } else { out.flush() }
-        });
-        // What came before a bad line is told before the line is.
-        out.flush()?;
-        told?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    let told = run.tell(flags.summary);
+    let left = run.desk.place.leave();
+    told.and(left).map(|()| ExitCode::SUCCESS)
 }
 
 struct Run {
@@ -74,6 +55,30 @@ struct Run {
 }
 
 impl Run {
+    /// Carries out every event, and tells what became of it, or of all.
+    fn tell(&mut self, as_summary: bool) -> Result<(), Failure> {
+        let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+        if as_summary {
+            let mut summary = Summary::default();
+            self.each(|event, _, _| {
+                summary.count(event.at_us);
+                Ok(())
+            })?;
+            summary.print(&self.name, &self.desk.gate, &mut out)?;
+            return Ok(out.flush()?);
+        }
+        let told = self.each(|event, outcome, more| {
+            serde_json::to_writer(&mut out, &TraceLine::of(event.at_us, outcome))
+                .map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+            // Whoever waits for this answer before it sends more gets it.
+            if more { Ok(()) } else { out.flush() }
+        });
+        // What came before a bad line is told before the line is.
+        out.flush()?;
+        told
+    }
+
     /// Carries out every event, in order, and hands its answer on, with whether more input is
     /// there already.
     fn each(
@@ -95,7 +100,11 @@ impl Run {
                 continue;
             }
             let event = Event::from_trace(line).map_err(|error| at(&error))?;
-            let outcome = self.desk.carry_out(&event).map_err(|error| at(&error))?;
+            let outcome = self.desk.carry_out(&event);
+            let outcome = outcome.map_err(|failed| match self.desk.place.words(&failed) {
+                Some(words) => at(&words),
+                None => at(&failed),
+            })?;
             tell(&event, &outcome, more)?;
             progress.step(number);
         }
@@ -105,7 +114,7 @@ impl Run {
 /// Carries events out at the instants that they tell.
 struct Desk {
     gate: Gate,
-    runtime: Runtime,
+    place: Place,
     /// Reservations by the names that the trace gives them; none for those that were refused.
     reservations: HashMap<String, Option<Handle>>,
 }
@@ -127,29 +136,14 @@ impl Desk {
                     InputError::new("handle", what)
                 })
             };
-            let mut stepping = pin!(step(&self.gate, event, &find));
-            // Memory answers at once, without a runtime's doing.
-            match stepping
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-            {
-                Poll::Ready(outcome) => outcome,
-                Poll::Pending => self.runtime.block_on(stepping),
-            }
+            self.place.run(step(&self.gate, event, &find))
         }?;
+        self.place.vet(&outcome)?;
         if let Some(name) = named {
             self.reservations.insert(name, outcome.handle().cloned());
         }
         Ok(outcome)
     }
-}
-
-/// For stores that do not answer at once.
-fn waiting() -> Result<Runtime, Failure> {
-    let built = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    built.map_err(Failure::new)
 }
 
 fn open(flags: &Simulate) -> Result<(String, Box<dyn Read>), Failure> {

@@ -29,18 +29,34 @@ pub struct Document {
     pub marked: Vec<String>,
     /// The instant of the state, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// How often the process has taken up a policy; 0 for a file that no process serves.
+    /// How often the process has taken up a policy; 0 if no process was asked.
     pub generation: u64,
+    /// `true` if the state is that of a store which processes share, and none of them was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_store: bool,
     /// Every rule, in the order of the file.
     pub rules: Vec<Entry>,
     /// What the client would see.
     pub client: Client,
 }
 
+/// Whose counters are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    /// Nobody's: they are new.
+    Fresh,
+    /// Those of a store that processes share.
+    OfStore,
+    /// Those of a process, under the policy that it has taken up as its `generation`th.
+    OfProcess {
+        /// From 1.
+        generation: u64,
+    },
+}
+
 impl Document {
-    /// What [`Gate::explain`](jeton::Gate::explain) said to a question, under the policy that the
-    /// process has taken up as its `generation`th.
-    pub fn new(question: &Question, explained: &Explained, generation: u64) -> Self {
+    /// What [`Gate::explain`](jeton::Gate::explain) said to a question.
+    pub fn new(question: &Question, explained: &Explained, counters: Counters) -> Self {
         let answered = &explained.answered;
         let at = answered.at();
         Self {
@@ -51,7 +67,11 @@ impl Document {
             denied_by: denied_by(answered),
             marked: answered.marked().map(str::to_owned).collect(),
             at_ms: at.get() / 1_000,
-            generation,
+            generation: match counters {
+                Counters::OfProcess { generation } => generation,
+                Counters::Fresh | Counters::OfStore => 0,
+            },
+            of_store: counters == Counters::OfStore,
             rules: Entry::all(explained),
             client: Client::new(question, answered),
         }

@@ -82,6 +82,10 @@ pub fn write_text(
 fn state(document: &Document) -> String {
     let at = instant(document.at_ms, document.at_ms);
     match document.generation {
+        0 if document.of_store && document.reason.as_deref() == Some("degraded") => {
+            "The store did not answer".to_owned()
+        }
+        0 if document.of_store => format!("State of {at}, as the store has it"),
         0 => "Counters are fresh: no process was asked".to_owned(),
         generation => format!("State of {at}, policy generation {generation}"),
     }

@@ -12,6 +12,7 @@ use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Metrics;
+use crate::store::Backend;
 
 /// The media type of [`render`]'s text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -136,14 +137,42 @@ fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     let help = "1 if the store gave no answer when it was last asked";
     gauge(encoder, "jeton_degraded", help, degraded)?;
 
-    let stats = metrics.table.stats();
-    let keys = i64::try_from(stats.keys).unwrap_or(i64::MAX);
+    let help = "Where states are kept";
+    encoder
+        .encode_descriptor("jeton_store", help, None, MetricType::Info)?
+        .encode_info(&[("kind", metrics.store().word())])?;
+    if let Backend::Redis(store) = metrics.store() {
+        let help = "Decisions on which the server and this process did not concur: always 0, or a \
+                    fault of ours";
+        let mut disagreements = encoder.encode_descriptor(
+            "jeton_store_disagreements",
+            help,
+            None,
+            MetricType::Counter,
+        )?;
+        counter(&mut disagreements, store.disagreements())?;
+    }
+    in_memory(metrics, encoder)
+}
+
+/// What this process holds itself: all, or its shares while the store is away.
+fn in_memory(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let own = match metrics.store() {
+        Backend::Memory(table) => Some(table.stats()),
+        Backend::Redis(_) => None,
+    };
+    let local = metrics.gate.local_stats();
+    let tables = [own, local].into_iter().flatten();
+    let (keys, overflowed) = tables.fold((0, 0), |(keys, overflowed), table| {
+        (keys + table.keys, overflowed + table.overflowed)
+    });
+    let keys = i64::try_from(keys).unwrap_or(i64::MAX);
     gauge(encoder, "jeton_keys", "States held in memory", keys)?;
 
     let help = "Charges that found no room in memory";
     let mut overflow =
         encoder.encode_descriptor("jeton_overflow", help, None, MetricType::Counter)?;
-    counter(&mut overflow, stats.overflowed)
+    counter(&mut overflow, overflowed)
 }
 
 fn service(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

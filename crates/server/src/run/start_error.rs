@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use jeton::SettingsError;
-
 use crate::proxy::{BindError, UpstreamError};
+use crate::store::OpenError;
 
 /// Why a policy that loads cannot be served; says what to do.
 #[derive(Debug)]
@@ -14,8 +13,8 @@ pub enum StartError {
     NothingToServe,
     /// The upstream cannot be served.
     Upstream(UpstreamError),
-    /// The table cannot be made.
-    Table(SettingsError),
+    /// The store can never decide.
+    Store(OpenError),
     /// An address cannot be had.
     Bind(BindError),
 }
@@ -28,7 +27,7 @@ impl fmt::Display for StartError {
                  [api] with `listen`, or both",
             ),
             Self::Upstream(error) => error.fmt(f),
-            Self::Table(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
             Self::Bind(error) => error.fmt(f),
         }
     }
@@ -39,15 +38,15 @@ impl std::error::Error for StartError {
         match self {
             Self::NothingToServe => None,
             Self::Upstream(error) => Some(error),
-            Self::Table(error) => Some(error),
+            Self::Store(error) => Some(error),
             Self::Bind(error) => Some(error),
         }
     }
 }
 
-impl From<SettingsError> for StartError {
-    fn from(error: SettingsError) -> Self {
-        Self::Table(error)
+impl From<OpenError> for StartError {
+    fn from(error: OpenError) -> Self {
+        Self::Store(error)
     }
 }
 

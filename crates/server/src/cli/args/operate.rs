@@ -64,11 +64,13 @@ pub(in crate::cli) struct Reset {
   jeton block --list
 
 Blocked requests are answered 429, with Retry-After where the end is known.
-What is set lives in the store, that of the process itself: it ends with it.")]
+What is set lives in the store of the policy: with a Redis server it holds on
+every node within a second, and is kept over restarts; in memory it ends with
+the process.")]
 pub(in crate::cli) struct Block {
     #[command(flatten)]
     pub(in crate::cli) counter: Counter,
-    /// For how long, for example 10m or 1h; if absent, until it is lifted or the process ends.
+    /// For how long, for example 10m or 1h; if absent, until it is lifted.
     #[arg(long = "for", value_name = "DURATION", value_parser = span)]
     pub(in crate::cli) lasting: Option<Span>,
     /// Show what is blocked.
@@ -109,15 +111,16 @@ pub(in crate::cli) struct Unblock {
 The settings are those of the rule's algorithm. What is left out stays as the
 rule has it, but the burst of a new --rate, which is the units of one of its
 periods. The counter stays too: what has been used counts under the new
-settings. An override lives in the store, that of the process itself: it ends
-with it.")]
+settings. An override lives in the store of the policy: with a Redis server it
+holds on every node within a second, and is kept over restarts; in memory it
+ends with the process.")]
 pub(in crate::cli) struct Override {
     /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
     #[arg(value_name = "RULE KEY", required_unless_present = "list", num_args = 2..)]
     pub(in crate::cli) place: Vec<String>,
     #[command(flatten)]
     pub(in crate::cli) settings: Settings,
-    /// For how long, for example 10m or 1h; if absent, until it is lifted or the process ends.
+    /// For how long, for example 10m or 1h; if absent, until it is lifted.
     #[arg(long = "for", value_name = "DURATION", value_parser = span)]
     pub(in crate::cli) lasting: Option<Span>,
     /// Put the key back under the rule's own settings.

@@ -20,12 +20,12 @@ pub(super) struct Stage {
 }
 
 /// Opens both listeners; a port that is taken is replaced by a free one.
-pub(super) fn set(example: SocketAddr) -> Result<Stage, String> {
+pub(super) async fn set(example: SocketAddr) -> Result<Stage, String> {
     let (mut proxy, mut api) = (PROXY_PORT, API_PORT);
     let mut notes = Vec::new();
     loop {
         let policy = policy(example, proxy, api)?;
-        let taken = match Service::bind(policy) {
+        let taken = match Service::bind(policy).await {
             Ok(service) => return Ok(Stage { service, notes }),
             Err(StartError::Bind(error)) if error.is_in_use() => tcp(error.address()),
             Err(error) => return Err(error.to_string()),

@@ -134,8 +134,8 @@ impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Input(error) => error.fmt(f),
-            Self::Store(StoreErrorKind::Refused) => {
-                f.write_str("the store is full; raise `max_memory`")
+            Self::Store(StoreErrorKind::OutOfMemory) => {
+                f.write_str("the store is full; raise `max_memory`, or what its server may use")
             }
             Self::Store(_) => f.write_str("the store gave no answer; try again"),
         }

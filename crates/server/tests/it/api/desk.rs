@@ -14,6 +14,7 @@ use jeton::policy::{NoReferences, Policy, Source};
 use jeton::{Clock, Gate, Micros, Settings, Store, Table};
 use jeton_server::api::{Api, Caller, Reach};
 use jeton_server::metrics::Metrics;
+use jeton_server::store::Backend;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -93,7 +94,7 @@ impl Desk {
         let policy = loaded.unwrap_or_else(|report| panic!("{report}")).policy;
         let clock = Clock::fixed(Micros::new(START));
         let gate = Gate::new(policy, store, clock.clone());
-        let metrics = Arc::new(Metrics::new(gate.clone(), table, 1));
+        let metrics = Arc::new(Metrics::new(gate.clone(), Backend::Memory(table), 1));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -78,7 +78,7 @@ fn f32_an_outage_is_told_to_callers_probes_and_metrics() {
     has(&metrics, "jeton_degraded 1");
     has(
         &metrics,
-        "jeton_store_errors_total{reason=\"unavailable\"} 7",
+        "jeton_store_errors_total{reason=\"unreachable\"} 7",
     );
     has(&metrics, "jeton_degraded_decisions_total 7");
     let ready = desk.get("/readyz");

@@ -108,10 +108,7 @@ fn a_key_is_blocked_listed_and_unblocked() {
         stderr(&none)
     );
     let everywhere = said(&jeton, &["block", "--everywhere", "alice"]);
-    assert_eq!(
-        everywhere,
-        "blocked alice in user until it is lifted or the process ends\n"
-    );
+    assert_eq!(everywhere, "blocked alice in user until it is lifted\n");
     let answer: Value =
         serde_json::from_str(&said(&jeton, &["block", "--list", "--json"])).expect("JSON");
     assert_eq!(answer["blocks"][0]["expires_after_ms"], Value::Null);
@@ -167,7 +164,7 @@ fn a_key_is_given_another_allowance() {
     );
     assert_eq!(
         odd,
-        "192.0.2.1 /a%20b/%C3%A4 in login: 7 in any 1 h until it is lifted or the process ends\n"
+        "192.0.2.1 /a%20b/%C3%A4 in login: 7 in any 1 h until it is lifted\n"
     );
     assert!(said(&jeton, &["override", "login", "192.0.2.1", "/a b/ä"]).contains(": 7 in any 1 h"));
 }
@@ -181,7 +178,7 @@ fn what_an_override_leaves_out_is_told_as_it_is_then() {
         (&["--limit", "deny"], "denied"),
     ] {
         let set = said(&jeton, &[&["override", "user", "alice"], settings].concat());
-        let ending = "until it is lifted or the process ends";
+        let ending = "until it is lifted";
         assert_eq!(set, format!("alice in user: {told} {ending}\n"));
     }
 }

@@ -30,7 +30,6 @@ fn without_or_with_wrong_arguments_the_usage_is_shown() {
         ],
         &["serve", "--port", "1"],
         &["simulate", "--svg", "out.svg"],
-        &["simulate", "--store", "redis://127.0.0.1"],
     ] {
         let output = jeton(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

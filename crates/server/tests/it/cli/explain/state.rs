@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jeton::policy::{Alternative, Mode, NoReferences, Policy, Source};
 use jeton::{Clock, Gate, Micros, Settings, Span, Table};
-use jeton_server::explain::{Document, Mark, Question, Written, write_text};
+use jeton_server::explain::{Counters, Document, Mark, Question, Written, write_text};
 
 const POLICY: &str = r#"
 client_ip = { header = "x-forwarded-for", trusted = ["10.0.0.0/8"] }
@@ -69,7 +69,7 @@ impl Desk {
 
     async fn explain(&self, question: &Question) -> Document {
         let explained = self.gate.explain(&question.facts()).await;
-        Document::new(question, &explained, 7)
+        Document::new(question, &explained, Counters::OfProcess { generation: 7 })
     }
 
     async fn take(&self, question: &Question) -> bool {
