@@ -48,6 +48,7 @@ mod schema;
 mod secret;
 mod setting;
 mod settings;
+mod sharing;
 mod source;
 #[cfg(test)]
 mod testing;
@@ -89,4 +90,4 @@ pub use settings::{
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};
-pub use words::{LimitWords, PolicyTable, RuleWords, worst_case};
+pub use words::{Apart, LimitWords, PolicyTable, RuleWords, StoreWords, worst_case};

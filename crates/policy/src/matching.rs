@@ -1,6 +1,9 @@
 //! Which requests a rule speaks of.
 
 mod cover;
+#[cfg(all(test, feature = "toml"))]
+mod generated;
+mod meeting;
 
 use crate::key::KeyPart;
 use crate::pattern::Pattern;

@@ -143,6 +143,18 @@ impl Pattern {
         };
         long_enough && self.segments.iter().zip(&other.segments).all(fits)
     }
+
+    /// Whether some path is one of both.
+    pub(crate) fn may_meet(&self, other: &Self, match_case: bool) -> bool {
+        let alike = |(own, others): (&Segment, &Segment)| match (own, others) {
+            (Segment::Literal(own), Segment::Literal(others)) if match_case => own == others,
+            (Segment::Literal(own), Segment::Literal(others)) => own.eq_ignore_ascii_case(others),
+            _ => true,
+        };
+        let (own, others) = (self.segments.len(), other.segments.len());
+        let long_enough = (self.rest || own >= others) && (other.rest || others >= own);
+        long_enough && self.segments.iter().zip(&other.segments).all(alike)
+    }
 }
 
 impl fmt::Display for Pattern {

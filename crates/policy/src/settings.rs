@@ -1,5 +1,7 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
+mod store;
+
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -9,10 +11,10 @@ use jeton_wire::client_ip::{self, Ipv6Prefix, Prefixes};
 use jeton_wire::cors::Cors;
 use jeton_wire::ratelimit::Dialects;
 
-use crate::redis_url::RedisUrl;
-use crate::rule::OnFailure;
 use crate::secret::Secret;
-use crate::{Origin, Setting};
+
+use crate::Setting;
+pub use store::{Deployment, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
 #[derive(Clone, Debug, Default)]
@@ -146,137 +148,6 @@ impl fmt::Display for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "http://{}", self.authority())
     }
-}
-
-/// `[store]`: where counters live.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Store {
-    /// What kind of store. Default [`StoreKind::Memory`].
-    pub kind: StoreKind,
-    /// Hard cap on keys. Default 1 000 000.
-    pub max_keys: u64,
-    /// Hard cap on the bytes of all state. Default 256 MiB.
-    pub max_memory: u64,
-    /// What happens to new keys when it is full. Default [`Overflow::Share`].
-    pub overflow: Overflow,
-    /// How long it may take to answer. Default 20 ms.
-    pub timeout: Duration,
-    /// What becomes of requests it gives no decision about. Default [`OnFailure::Allow`].
-    pub on_failure: OnFailure,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self {
-            kind: StoreKind::Memory,
-            max_keys: 1_000_000,
-            max_memory: 256 << 20,
-            overflow: Overflow::Share,
-            timeout: Duration::from_millis(20),
-            on_failure: OnFailure::Allow,
-        }
-    }
-}
-
-/// What kind of store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StoreKind {
-    /// The memory of the process.
-    Memory,
-    /// A Redis or Valkey server, shared by all nodes that name the same one.
-    Redis(Redis),
-}
-
-/// `[store] kind = "redis"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Redis {
-    /// Where the server is: `redis://…`, `rediss://…`, `unix://…`, `redis-cluster://…`,
-    /// `redis-sentinel://…`. It may hold a password.
-    pub url: Secret,
-    /// Where that was read: what stands elsewhere is not shown, not even its hosts.
-    pub origin: Origin,
-    /// With TLS: a file (PEM) with the root by which servers are believed, in the place of the
-    /// system's.
-    pub tls_root: Option<PathBuf>,
-    /// Stands before every key. Two prefixes share nothing.
-    pub prefix: String,
-    /// Keys of clients stand in the server as a hash keyed with this.
-    pub key_secret: Option<Secret>,
-    /// For how long at most a denial is remembered, and answered without asking the server.
-    pub deny_cache: Option<Duration>,
-    /// Units that a process takes ahead.
-    pub lease: Option<Lease>,
-}
-
-impl Redis {
-    /// The server at `url`, asked about everything.
-    pub const fn new(url: Secret) -> Self {
-        Self {
-            url,
-            origin: Origin::Literal,
-            tls_root: None,
-            prefix: String::new(),
-            key_secret: None,
-            deny_cache: None,
-            lease: None,
-        }
-    }
-
-    /// Which servers the URL names.
-    pub fn deployment(&self) -> Deployment {
-        RedisUrl::parse(self.url.expose()).map_or(Deployment::One, |url| url.deployment)
-    }
-
-    /// Where the server is, in words that may be shown: hosts without user and password, or where
-    /// the URL was read.
-    ///
-    /// ```
-    /// use jeton_policy::{Redis, Secret};
-    /// let redis = Redis::new(Secret::new("redis-cluster://me:hunter2@a,b:7000".to_owned()));
-    /// assert_eq!(redis.place(), "a, b:7000");
-    /// ```
-    pub fn place(&self) -> String {
-        match &self.origin {
-            Origin::Literal => RedisUrl::parse(self.url.expose())
-                .map_or_else(|_| self.url.to_string(), |url| url.places.join(", ")),
-            Origin::Env(name) => format!("what env {name} says"),
-            Origin::File(path) => format!("what file {path} says"),
-        }
-    }
-}
-
-/// Which servers act as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Deployment {
-    /// One server.
-    One,
-    /// The primary that sentinels name.
-    Sentinel,
-    /// A cluster: keys live in slots, and slots on several servers.
-    Cluster,
-}
-
-/// Units that a process takes ahead of a key that is in use, and spends without asking the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease {
-    /// How many at once.
-    pub units: u64,
-    /// For how long they are kept. Default 1 s.
-    pub keep_for: Duration,
-}
-
-/// What happens to new keys when the store is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
-    /// They share a coarse estimate.
-    Share,
-    /// They are denied.
-    Deny,
-    /// They pass.
-    Allow,
 }
 
 /// `[client_ip]`: who the client is.

@@ -11,6 +11,7 @@ use crate::diagnostic::{Report, nearest};
 use crate::key::KeyPart;
 use crate::rule::{Allowance, CostSpec, Mode, OnFailure, Rule};
 use crate::settings::{Settings, Store};
+use crate::sharing::Ahead;
 
 /// A policy, and what is worth a word about it.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub struct CompiledRule {
     /// Indices of rules that do not apply when this one matches.
     pub(super) replaces: Vec<usize>,
     prefix: Ipv6Prefix,
+    ahead: Option<Ahead>,
 }
 
 /// Terms that are counted beside the rule's own.
@@ -59,11 +61,15 @@ impl Policy {
     pub(crate) fn compile(settings: Settings, rules: Vec<Rule>) -> Self {
         let names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
         let at = |name: &String| names.iter().position(|other| other == name);
-        let compile = |rule: Rule| {
+        let ahead = Ahead::of(&rules, &settings.store);
+        let compile = |(rule, ahead): (Rule, Option<Ahead>)| {
             let replaces = rule.replaces.iter().filter_map(at).collect();
-            CompiledRule::new(rule, replaces, &settings)
+            CompiledRule {
+                ahead,
+                ..CompiledRule::new(rule, replaces, &settings)
+            }
         };
-        let rules = rules.into_iter().map(compile).collect();
+        let rules = rules.into_iter().zip(ahead).map(compile).collect();
         Self { settings, rules }
     }
 
@@ -76,6 +82,10 @@ impl Policy {
     /// becomes of requests without a store's decision stays as it is.
     #[must_use]
     pub fn over(mut self, store: Store) -> Self {
+        let rules: Vec<Rule> = self.rules.iter().map(|rule| rule.rule.clone()).collect();
+        for (rule, ahead) in self.rules.iter_mut().zip(Ahead::of(&rules, &store)) {
+            rule.ahead = ahead;
+        }
         self.settings.store = store;
         self
     }
@@ -144,6 +154,7 @@ impl CompiledRule {
             on_failure: rule.on_failure.unwrap_or(settings.store.on_failure),
             replaces,
             prefix,
+            ahead: None,
             rule,
         }
     }
@@ -212,6 +223,11 @@ impl CompiledRule {
     /// What becomes of its requests when the store gives no decision.
     pub const fn on_failure(&self) -> OnFailure {
         self.on_failure
+    }
+
+    /// What the store's leases do with it.
+    pub(crate) const fn ahead(&self) -> Option<&Ahead> {
+        self.ahead.as_ref()
     }
 
     pub(super) const fn allowed(&self) -> &Allowed {

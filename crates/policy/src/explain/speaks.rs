@@ -32,7 +32,7 @@ impl Explaining<'_> {
             allows: allows(allowance, ""),
             at_most: match counter {
                 Counter::Preflights => String::new(),
-                Counter::Requests | Counter::Trial => at_most(rule.rule(), allowance),
+                Counter::Requests | Counter::Trial => at_most(rule, allowance),
             },
             mode: view.mode,
             mode_by_order: self.orders.mode(index).is_some(),

@@ -83,21 +83,9 @@ fn within<T>(some: &[T], all: &[T], is: impl Fn(&T, &T) -> bool) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::generated::{conditions, of, requests};
     use super::*;
     use crate::request::Request;
-    use crate::testing::Sample;
-    use crate::{NoReferences, Policy, Source};
-
-    #[allow(clippy::unwrap_used)]
-    fn of(words: &str) -> Match {
-        let matches = match words {
-            "" => String::new(),
-            words => format!("match = {{ {words} }}\n"),
-        };
-        let text = format!("[[rule]]\nname = \"a\"\nlimit = \"deny\"\n{matches}");
-        let loaded = Policy::load(&Source::new("t", text), &NoReferences).unwrap();
-        loaded.policy.rules()[0].rule().matches.clone()
-    }
 
     #[test]
     fn a_wider_match_covers_a_narrower_one() {
@@ -151,87 +139,11 @@ mod tests {
         }
     }
 
-    /// Conditions from few words, so that two of them often speak of the same requests.
-    fn conditions() -> impl Strategy<Value = String> {
-        let of = |key: &'static str, values: &'static [&'static str]| {
-            prop::option::of(prop::sample::select(values))
-                .prop_map(move |value| value.map(|value| format!("{key} = {value}")))
-        };
-        let parts = &[
-            "\"header:a\"",
-            "\"header:cookie\"",
-            "\"cookie:a\"",
-            "[\"header:a\", \"cookie:a\"]",
-        ];
-        (
-            of(
-                "method",
-                &["\"GET\"", "\"HEAD\"", "[\"GET\", \"POST\"]", "\"CONNECT\""],
-            ),
-            of(
-                "path",
-                &[
-                    "\"/a\"",
-                    "\"/{x}\"",
-                    "\"/{x..}\"",
-                    "\"/a\"",
-                    "\"/a/{x..}\"",
-                    "[\"/a/{x}\", \"/A\"]",
-                ],
-            ),
-            of("match_case", &["true", "false"]),
-            of("host", &["\"a\"", "[\"a\", \"b\"]"]),
-            of("with", parts),
-            of("without", parts),
-            of("header", &["{ a = \"1\" }", "{ a = \"1\", b = \"1\" }"]),
-        )
-            .prop_map(|(method, path, case, host, with, without, header)| {
-                let case = case.filter(|_| path.is_some());
-                let all = [method, path, case, host, with, without, header];
-                all.into_iter().flatten().collect::<Vec<_>>().join(", ")
-            })
-            .prop_filter("no part is both asked for and ruled out", |words| {
-                let text =
-                    format!("[[rule]]\nname = \"a\"\nlimit = \"deny\"\nmatch = {{ {words} }}\n");
-                words.is_empty() || Policy::load(&Source::new("t", text), &NoReferences).is_ok()
-            })
-    }
-
-    fn requests() -> impl Strategy<Value = Sample> {
-        let field = prop::sample::select(vec![
-            ("a", "1"),
-            ("a", "2"),
-            ("b", "1"),
-            ("cookie", "a=1"),
-            ("cookie", "b=1"),
-        ]);
-        (
-            prop::sample::select(vec!["GET", "HEAD", "POST", "CONNECT"]),
-            prop::option::of(prop::sample::select(vec![
-                "/", "/a", "/A", "/a/b", "/A/b/c", "*",
-            ])),
-            prop::sample::select(vec!["a", "b", "c"]),
-            prop::collection::vec(field, 0..4),
-        )
-            .prop_map(|(method, path, host, fields)| {
-                let sample = Sample {
-                    method: Some(method.to_owned()),
-                    // As RFC 9110 has it.
-                    path: path.filter(|_| method != "CONNECT").map(str::to_owned),
-                    host: Some(host.to_owned()),
-                    ..Sample::default()
-                };
-                fields
-                    .iter()
-                    .fold(sample, |sample, (name, value)| sample.header(name, value))
-            })
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn what_is_covered_or_contradictory_is_so(
+        fn what_is_covered_contradictory_or_apart_is_so(
             one in conditions(),
             two in conditions(),
             all in prop::collection::vec(requests(), 40),
@@ -242,9 +154,11 @@ mod tests {
                 let request = Request::new(sample);
                 let speaks = |of: &Match| of.meet(&request).is_ok();
                 prop_assert!(!covers || !speaks(&narrow) || speaks(&wide), "{one} | {two} | {sample:?}");
+                prop_assert!(wide.may_meet(&narrow) || !speaks(&wide) || !speaks(&narrow), "{one} | {two} | {sample:?}");
                 prop_assert!(narrow.contradiction().is_none() || !speaks(&narrow), "{two} | {sample:?}");
             }
             prop_assert!(narrow.covers(&narrow), "{two}");
+            prop_assert_eq!(wide.may_meet(&narrow), narrow.may_meet(&wide), "{} | {}", one, two);
         }
     }
 }

@@ -5,11 +5,13 @@ use std::fmt;
 use jeton_core::{Anchor, Span};
 use serde::Serialize;
 
+use super::leases;
 use super::promise::{LimitWords, Promise};
-use super::settling::{debt, settling};
-use crate::key::KeyPart;
-use crate::matching::Match;
-use crate::rule::{Allowance, Missing, Mode, Rule, Terms};
+use super::settling::{beyond, settling};
+use super::whom::{missing, part, scope, whose};
+use crate::compiled::CompiledRule;
+use crate::rule::{Allowance, Mode, Rule, Terms};
+use crate::sharing::Ahead;
 use crate::units::{grouped, in_words};
 
 /// A rule in words, with its worst case for one key.
@@ -32,11 +34,16 @@ pub struct RuleWords {
     /// What a request costs and when that is known, if it is not one unit at once: `only answers
     /// with 401, 403 count`; else empty.
     pub settling: String,
+    /// Whether units are taken ahead of the store, and of which requests: `20 at a time taken ahead`;
+    /// empty where the store has no leases.
+    pub lease: String,
     /// The most in any second, with what answers may cost beyond it; none for `unlimited` and for
     /// requests in flight.
     pub any_second: Option<u64>,
     /// The most in any minute; none as above.
     pub any_minute: Option<u64>,
+    /// Units that pass beyond these for each process that may have taken them ahead.
+    pub per_process: u64,
     /// Where requests say which plan they have: `x-plan header`; empty without plans.
     pub plan: String,
     /// Its plans, in the order of the file.
@@ -71,16 +78,22 @@ impl RuleWords {
     /// # Ok::<(), jeton_policy::Report>(())
     /// ```
     pub fn of(rule: &Rule) -> Self {
-        let debt = debt(rule);
+        Self::taken_ahead(rule, None)
+    }
+
+    /// The same where a store has leases.
+    fn taken_ahead(rule: &Rule, ahead: Option<&Ahead>) -> Self {
+        let beyond = beyond(rule, ahead.and_then(Ahead::lease));
         let Promise {
             at_most,
             interval,
             any_second,
             any_minute,
+            per_process,
             in_columns,
-        } = Promise::of(&rule.allowance, debt);
+        } = Promise::of(&rule.allowance, beyond);
         let plans = rule.plan.iter().flat_map(|plans| &plans.named);
-        let plans = plans.map(|(name, allowance)| LimitWords::of(name, allowance, debt));
+        let plans = plans.map(|(name, allowance)| LimitWords::of(name, allowance, beyond));
         let trial = rule.trial.map(Allowance::Quota);
         Self {
             name: rule.name.clone(),
@@ -90,15 +103,19 @@ impl RuleWords {
             at_most,
             interval,
             settling: settling(rule),
+            lease: ahead
+                .map(|ahead| leases::of_rule(rule, ahead))
+                .unwrap_or_default(),
             any_second,
             any_minute,
+            per_process,
             plan: rule
                 .plan
                 .as_ref()
                 .map(|plans| part(&plans.source))
                 .unwrap_or_default(),
             plans: plans.collect(),
-            trial: trial.map(|terms| LimitWords::of("trial", &terms, debt)),
+            trial: trial.map(|terms| LimitWords::of("trial", &terms, beyond)),
             mode: rule.mode.word(),
             shadow: !rule.mode.has_vote(),
             in_columns,
@@ -112,7 +129,15 @@ impl fmt::Display for RuleWords {
         if !self.scope.is_empty() {
             write!(f, ", for {}", self.scope)?;
         }
-        for promise in [&self.missing, &self.at_most, &self.interval, &self.settling] {
+        let Self {
+            missing,
+            at_most,
+            interval,
+            settling,
+            lease,
+            ..
+        } = self;
+        for promise in [missing, at_most, interval, settling, lease] {
             if !promise.is_empty() {
                 write!(f, "; {promise}")?;
             }
@@ -131,9 +156,18 @@ impl fmt::Display for RuleWords {
     }
 }
 
+impl CompiledRule {
+    /// The rule in words, as it holds on the store of its policy: with what leases let through
+    /// beyond the limit.
+    pub fn words(&self) -> RuleWords {
+        RuleWords::taken_ahead(self.rule(), self.ahead())
+    }
+}
+
 /// The promise of a rule under some terms of its own, a plan or an override; empty for a word.
-pub(crate) fn at_most(rule: &Rule, allowance: &Allowance) -> String {
-    Promise::of(allowance, debt(rule)).at_most
+pub(crate) fn at_most(rule: &CompiledRule, allowance: &Allowance) -> String {
+    let lease = rule.ahead().and_then(Ahead::lease);
+    Promise::of(allowance, beyond(rule.rule(), lease)).at_most
 }
 
 impl Allowance {
@@ -198,94 +232,6 @@ fn clock(window: Span) -> String {
         86_400_000_000 => "UTC day".to_owned(),
         _ => format!("{} of the clock", in_words(window)),
     }
-}
-
-/// Parts that a request may lack though the rule speaks of it. Whether a client has an address is
-/// up to the door, not to the client.
-fn missing(rule: &Rule) -> String {
-    let sent = |part: &&KeyPart| {
-        matches!(
-            part,
-            KeyPart::Header(_) | KeyPart::Cookie(_) | KeyPart::Query(_) | KeyPart::Descriptor(_)
-        )
-    };
-    let Match { with, headers, .. } = &rule.matches;
-    let certain = |part: &&KeyPart| {
-        let by_value =
-            |(name, _): &(String, _)| matches!(part, KeyPart::Header(own) if own == name);
-        with.contains(part) || headers.iter().any(by_value)
-    };
-    let parts = rule.key.iter().filter(sent);
-    let lacking = parts.filter(|part| !certain(part)).count();
-    let is_quota = matches!(rule.allowance, Allowance::Quota(_));
-    let what = match rule.missing {
-        Missing::Share if is_quota => "one counter together",
-        Missing::Share => return String::new(),
-        Missing::Skip => "skipped by this rule",
-        Missing::Deny => "403",
-    };
-    match lacking {
-        0 => String::new(),
-        _ if rule.key.len() == 1 => format!("requests without it: {what}"),
-        1 => {
-            let part = rule.key.iter().filter(sent).find(|part| !certain(part));
-            let part = part.map(self::part).unwrap_or_default();
-            format!("requests without {part}: {what}")
-        }
-        _ => format!("requests without one of them: {what}"),
-    }
-}
-
-fn whose(key: &[KeyPart]) -> String {
-    if matches!(key, [] | [KeyPart::Global]) {
-        return "for all together".to_owned();
-    }
-    let parts: Vec<String> = key.iter().map(part).collect();
-    format!("per {}", parts.join(" and "))
-}
-
-/// `x-api-key header`.
-pub(crate) fn part(part: &KeyPart) -> String {
-    match part {
-        KeyPart::ClientIp(None) => "address".to_owned(),
-        KeyPart::ClientIp(Some(prefix)) => format!("address (IPv6 /{})", prefix.bits()),
-        KeyPart::Header(name) => format!("{name} header"),
-        KeyPart::Cookie(name) => format!("{name} cookie"),
-        KeyPart::Query(name) => format!("{name} parameter"),
-        KeyPart::Descriptor(name) => format!("{name} descriptor"),
-        plain => plain.to_string(),
-    }
-}
-
-/// Values of header fields are left out: they may be what a client proves itself by.
-fn scope(matches: &Match) -> String {
-    fn any<T: fmt::Display>(list: &[T]) -> Option<String> {
-        let all: Vec<String> = list.iter().map(T::to_string).collect();
-        (!all.is_empty()).then(|| all.join(" or "))
-    }
-    let all = |list: &[KeyPart]| {
-        let all: Vec<String> = list.iter().map(part).collect();
-        (!all.is_empty()).then(|| all.join(" and "))
-    };
-    let headers = matches
-        .headers
-        .iter()
-        .map(|(name, _)| format!("with the right {name}"));
-    let everything = matches.methods.is_empty() && matches.paths.is_empty();
-    let words = [
-        (everything && !matches.is_everything()).then(|| "requests".to_owned()),
-        any(&matches.methods),
-        any(&matches.paths),
-        any(&matches.hosts).map(|hosts| format!("on {hosts}")),
-        all(&matches.with).map(|parts| format!("with {parts}")),
-        all(&matches.without).map(|parts| format!("without {parts}")),
-    ];
-    words
-        .into_iter()
-        .flatten()
-        .chain(headers)
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 #[cfg(all(test, feature = "toml"))]

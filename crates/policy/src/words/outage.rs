@@ -30,6 +30,9 @@ pub(super) fn outage(rule: &Rule) -> Option<String> {
 /// without saying that all pass.
 pub(super) fn of_store(store: &Store) -> Option<String> {
     match store.on_failure {
+        OnFailure::Allow if store.redis().is_some() => {
+            Some("all pass, unbounded, unless the rule says otherwise".to_owned())
+        }
         OnFailure::Allow => None,
         OnFailure::Deny => Some("503, unless the rule says otherwise".to_owned()),
         OnFailure::Local(share) => Some(format!(

@@ -3,8 +3,9 @@
 use jeton_core::Span;
 use serde::Serialize;
 
-use super::{allows, worst_case};
+use super::{allows, span, worst_case};
 use crate::rule::{Allowance, Terms};
+use crate::settings::Lease;
 use crate::units::{Pace, grouped, in_words, short};
 
 const SECOND: Span = Span::SECOND;
@@ -28,46 +29,76 @@ pub struct LimitWords {
     pub any_second: Option<u64>,
     /// The most in any minute; none for `unlimited` and for requests in flight.
     pub any_minute: Option<u64>,
+    /// Units that pass beyond these for each process that may have taken them ahead.
+    pub per_process: u64,
     /// `true` if the promise is about a second or a minute, which have columns of their own.
     #[serde(skip)]
     pub(super) in_columns: bool,
 }
 
 impl LimitWords {
-    pub(super) fn of(name: &str, allowance: &Allowance, debt: Debt) -> Self {
+    pub(super) fn of(name: &str, allowance: &Allowance, beyond: Beyond) -> Self {
         let Promise {
             at_most,
             any_second,
             any_minute,
+            per_process,
             in_columns,
             ..
-        } = Promise::of(allowance, debt);
+        } = Promise::of(allowance, beyond);
         Self {
             name: name.to_owned(),
             meaning: allows(allowance, ""),
             at_most,
             any_second,
             any_minute,
+            per_process,
             in_columns,
         }
     }
 }
 
-/// Units that answers may cost beyond what was held for them, as far as they are owed: none where
-/// costs are known before.
+/// What may pass beyond what a limit alone promises.
 #[derive(Clone, Copy)]
-pub(super) struct Debt {
+pub(super) struct Beyond {
+    /// Answers may cost more than was held for them, which is owed.
     pub(super) by_response: bool,
-    pub(super) most: Option<u64>,
+    /// As far as that.
+    pub(super) most_debt: Option<u64>,
+    /// Units are taken ahead, and spent later than they are charged.
+    pub(super) ahead: Option<Lease>,
 }
 
-impl Debt {
-    fn under(self, terms: &Terms) -> u64 {
+impl Beyond {
+    fn debt(self, terms: &Terms) -> u64 {
         let limit = terms.most();
         if self.by_response {
-            self.most.unwrap_or(limit).min(limit)
+            self.most_debt.unwrap_or(limit).min(limit)
         } else {
             0
+        }
+    }
+
+    /// A bucket's units that pass in a span were charged in it, or up to a lease's life before.
+    fn charged_in(self, terms: &Terms, within: Span) -> Span {
+        let lease = self.ahead.filter(|lease| lease.units_of(terms) > 0);
+        match (terms, lease) {
+            (Terms::Bucket { .. }, Some(lease)) => {
+                let us = within.as_micros() + span(lease.keep_for).as_micros();
+                Span::from_micros(us).unwrap_or(Span::LONGEST)
+            }
+            _ => within,
+        }
+    }
+
+    /// What each process may hold when a span begins, charged before it: nothing of a fixed window,
+    /// whose leases end with it, and of a bucket what [`Beyond::charged_in`] holds.
+    fn per_process(self, terms: &Terms) -> u64 {
+        match (terms, self.ahead) {
+            (Terms::SlidingLog { .. } | Terms::SlidingCounter { .. }, Some(lease)) => {
+                lease.units_of(terms)
+            }
+            _ => 0,
         }
     }
 }
@@ -78,11 +109,12 @@ pub(super) struct Promise {
     pub(super) interval: String,
     pub(super) any_second: Option<u64>,
     pub(super) any_minute: Option<u64>,
+    pub(super) per_process: u64,
     pub(super) in_columns: bool,
 }
 
 impl Promise {
-    pub(super) fn of(allowance: &Allowance, debt: Debt) -> Self {
+    pub(super) fn of(allowance: &Allowance, beyond: Beyond) -> Self {
         let (any, terms) = match allowance {
             Allowance::Unlimited => (None, None),
             Allowance::Deny => (Some(0), None),
@@ -90,17 +122,20 @@ impl Promise {
         };
         let in_any = |span| match terms {
             Some(Terms::Concurrency { .. }) => None,
-            Some(terms) => Some(worst_case(terms, span).saturating_add(debt.under(terms))),
+            Some(terms) => Some(most(terms, span, beyond).saturating_add(beyond.debt(terms))),
             None => any,
         };
         let own = terms.and_then(own_span);
         Self {
-            at_most: terms.map(|terms| at_most(terms, debt)).unwrap_or_default(),
+            at_most: terms
+                .map(|terms| at_most(terms, beyond))
+                .unwrap_or_default(),
             interval: terms.map(interval).unwrap_or_default(),
             any_second: in_any(SECOND),
             any_minute: in_any(minute()),
+            per_process: terms.map_or(0, |terms| beyond.per_process(terms)),
             in_columns: own.is_some_and(|own| own == SECOND || own == minute())
-                && !debt.by_response,
+                && !beyond.by_response,
         }
     }
 }
@@ -116,15 +151,23 @@ const fn own_span(terms: &Terms) -> Option<Span> {
     }
 }
 
-fn at_most(terms: &Terms, debt: Debt) -> String {
+fn most(terms: &Terms, span: Span, beyond: Beyond) -> u64 {
+    worst_case(terms, beyond.charged_in(terms, span))
+}
+
+fn at_most(terms: &Terms, beyond: Beyond) -> String {
     let Some(span) = own_span(terms) else {
         let limit = grouped(terms.most());
         return format!("at most {limit} in flight, as long as holders renew");
     };
-    let most = grouped(worst_case(terms, span));
+    let most = grouped(most(terms, span, beyond));
     let held = format!("at most {most} in any {}", in_words(span));
-    match debt.under(terms) {
-        0 if debt.by_response => format!("{held}; what answers cost above what was held is lost"),
+    let held = match beyond.per_process(terms) {
+        0 => held,
+        more => format!("{held}, and {} more for each process", grouped(more)),
+    };
+    match beyond.debt(terms) {
+        0 if beyond.by_response => format!("{held}; what answers cost above what was held is lost"),
         0 => held,
         owed => format!("{held}, and up to {} more in debt", grouped(owed)),
     }

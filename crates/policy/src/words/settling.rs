@@ -3,15 +3,17 @@
 use jeton_core::OnDeny;
 
 use super::outage::outage;
-use super::promise::Debt;
+use super::promise::Beyond;
 use crate::rule::{CostSpec, ResponseCost, Rule};
+use crate::settings::Lease;
 use crate::units::grouped;
 
-/// What may be owed on top of what a limit promises.
-pub(super) fn debt(rule: &Rule) -> Debt {
-    Debt {
+/// What may be owed, or was taken ahead, on top of what a limit promises.
+pub(super) fn beyond(rule: &Rule, ahead: Option<Lease>) -> Beyond {
+    Beyond {
         by_response: matches!(rule.cost, CostSpec::Response { .. }),
-        most: rule.max_debt,
+        most_debt: rule.max_debt,
+        ahead,
     }
 }
 

@@ -4,9 +4,8 @@ use std::fmt;
 
 use jeton_wire::ratelimit::MAX_NAME_LEN;
 
-use super::outage::of_store;
-use super::{LimitWords, RuleWords};
-use crate::compiled::Policy;
+use super::{LimitWords, RuleWords, StoreWords};
+use crate::compiled::{CompiledRule, Policy};
 use crate::units::grouped;
 
 /// A policy as a table: each rule in words and the most it lets through per key.
@@ -39,6 +38,8 @@ pub struct PolicyTable<'a> {
 
 /// Columns of the middle column; longer words wrap.
 const MEANING: usize = 48;
+/// Columns of what is said of the store.
+const LINE: usize = 90;
 
 impl<'a> PolicyTable<'a> {
     /// The table of a policy that was read from `name`.
@@ -49,22 +50,15 @@ impl<'a> PolicyTable<'a> {
 
 impl fmt::Display for PolicyTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules: Vec<RuleWords> = self
-            .policy
-            .rules()
-            .iter()
-            .map(|rule| RuleWords::of(rule.rule()))
-            .collect();
+        let rules = self.policy.rules().iter().map(CompiledRule::words);
+        let rules: Vec<RuleWords> = rules.collect();
         let plural = if rules.len() == 1 { "" } else { "s" };
-        let keys = grouped(self.policy.settings().store.max_keys);
-        writeln!(
-            f,
-            "{}: {} rule{plural}, memory store, at most {keys} keys",
-            self.name,
-            rules.len()
-        )?;
-        if let Some(outage) = of_store(&self.policy.settings().store) {
-            writeln!(f, "  without a store: {outage}")?;
+        let store = StoreWords::of(self.policy);
+        let (name, count) = (self.name, rules.len());
+        writeln!(f, "{name}: {count} rule{plural}, {}", store.meaning)?;
+        for (about, text) in store.lines() {
+            let lines = wrap(&format!("{about}: {text}"), LINE);
+            writeln!(f, "  {}", lines.join("\n      "))?;
         }
         if rules.is_empty() {
             return Ok(());
@@ -81,12 +75,17 @@ impl fmt::Display for PolicyTable<'_> {
         });
         let words = words.max(7);
         writeln!(f, "  {:names$}  {:words$}  at most, per key", "", "")?;
+        let (second, minute) = (
+            widest(|row| row.second.chars().count()).max(7),
+            widest(|row| row.minute.chars().count()).max(9),
+        );
         writeln!(
             f,
-            "  {:names$}  {:words$}  any 1 s  any 1 min",
-            "rule", "meaning"
+            "  {:names$}  {:words$}  {:>second$}  {:>minute$}",
+            "rule", "meaning", "any 1 s", "any 1 min"
         )?;
-        rows.iter().try_for_each(|row| row.write(f, names, words))
+        let widths = [names, words, second, minute];
+        rows.iter().try_for_each(|row| row.write(f, widths))
     }
 }
 
@@ -102,19 +101,20 @@ struct Row {
 
 impl Row {
     fn of(words: &RuleWords) -> Vec<Self> {
-        let mut lines = wrap(&words.meaning);
+        let mut lines = wrap(&words.meaning, MEANING);
         if !words.scope.is_empty() {
-            lines.extend(wrap(&format!("for {}", words.scope)));
+            lines.extend(wrap(&format!("for {}", words.scope), MEANING));
         }
-        lines.extend(wrap(&words.missing));
+        lines.extend(wrap(&words.missing, MEANING));
         let at_most = Some(&words.at_most).filter(|_| !words.in_columns);
         lines.extend(wrap_all(at_most.into_iter().chain([&words.interval])));
-        lines.extend(wrap(&words.settling));
+        lines.extend(wrap(&words.settling, MEANING));
+        lines.extend(wrap(&words.lease, MEANING));
         let own = Self {
             name: words.name.clone(),
             lines,
-            second: number(words.any_second),
-            minute: number(words.any_minute),
+            second: number(words.any_second, words.per_process),
+            minute: number(words.any_minute, words.per_process),
             mode: if words.shadow { words.mode } else { "" },
         };
         let plan = |limit: &LimitWords| {
@@ -128,20 +128,20 @@ impl Row {
     }
 
     fn below(head: &str, limit: &LimitWords, mode: &'static str) -> Self {
-        let mut lines = wrap(&format!("{head} {}", limit.meaning));
+        let mut lines = wrap(&format!("{head} {}", limit.meaning), MEANING);
         if !limit.in_columns {
-            lines.extend(wrap(&limit.at_most));
+            lines.extend(wrap(&limit.at_most, MEANING));
         }
         Self {
             name: String::new(),
             lines,
-            second: number(limit.any_second),
-            minute: number(limit.any_minute),
+            second: number(limit.any_second, limit.per_process),
+            minute: number(limit.any_minute, limit.per_process),
             mode,
         }
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>, names: usize, words: usize) -> fmt::Result {
+    fn write(&self, f: &mut fmt::Formatter<'_>, widths: [usize; 4]) -> fmt::Result {
         let Self {
             name,
             lines,
@@ -149,11 +149,12 @@ impl Row {
             minute,
             mode,
         } = self;
+        let [names, words, seconds, minutes] = widths;
         let mut lines = lines.iter();
         let first = lines.next().map_or("", String::as_str);
         write!(
             f,
-            "  {name:names$}  {first:words$}  {second:>7}  {minute:>9}"
+            "  {name:names$}  {first:words$}  {second:>seconds$}  {minute:>minutes$}"
         )?;
         match *mode {
             "" => writeln!(f)?,
@@ -163,22 +164,27 @@ impl Row {
     }
 }
 
-fn number(most: Option<u64>) -> String {
-    most.map_or_else(|| "–".to_owned(), grouped)
+/// `100+20n`: so much, and more for each of n processes.
+fn number(most: Option<u64>, per_process: u64) -> String {
+    match (most, per_process) {
+        (None, _) => "–".to_owned(),
+        (Some(most), 0) => grouped(most),
+        (Some(most), more) => format!("{}+{}n", grouped(most), grouped(more)),
+    }
 }
 
 /// Several promises as one text.
 fn wrap_all<'w>(promises: impl Iterator<Item = &'w String>) -> Vec<String> {
     let promises = promises.map(String::as_str).filter(|text| !text.is_empty());
-    wrap(&promises.collect::<Vec<_>>().join("; "))
+    wrap(&promises.collect::<Vec<_>>().join("; "), MEANING)
 }
 
 /// Breaks a text between words.
-fn wrap(text: &str) -> Vec<String> {
+fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= MEANING => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -194,9 +200,9 @@ mod tests {
 
     #[test]
     fn long_texts_wrap_between_words() {
-        let lines = wrap(&"word ".repeat(30));
+        let lines = wrap(&"word ".repeat(30), MEANING);
         assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= MEANING));
-        assert_eq!(wrap(""), Vec::<String>::new());
-        assert_eq!(wrap(&"x".repeat(80)).len(), 1);
+        assert_eq!(wrap("", MEANING), Vec::<String>::new());
+        assert_eq!(wrap(&"x".repeat(80), MEANING).len(), 1);
     }
 }
