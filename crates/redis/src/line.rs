@@ -5,6 +5,7 @@
 //! may. A line that hangs counts as down until a new one has answered.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,6 +57,8 @@ struct Open {
 pub(crate) struct Line {
     state: watch::Receiver<State>,
     lost: mpsc::Sender<(u64, Trouble)>,
+    /// Lines before this number are lost, whether or not the keeper has got round to it.
+    good_from: Arc<AtomicU64>,
     latest: Arc<Mutex<Option<Trouble>>>,
 }
 
@@ -166,6 +169,7 @@ impl Line {
             state,
             lost,
             latest: Arc::default(),
+            good_from: Arc::default(),
         }
     }
 
@@ -234,8 +238,10 @@ impl Line {
         let latest = self.latest.lock();
         *latest.unwrap_or_else(PoisonError::into_inner) = Some(trouble.clone());
         if trouble.needs_new_line() && redirection.is_none() {
-            // A keeper that has enough to do has heard of it.
-            let _ = self.lost.try_send((number, trouble));
+            // A keeper that has enough to do hears of it from the next one who calls on this line.
+            if self.lost.try_send((number, trouble)).is_ok() {
+                self.good_from.fetch_max(number + 1, Ordering::Relaxed);
+            }
         }
         Err(Failed { error, redirection })
     }
@@ -246,7 +252,11 @@ impl Line {
             written: Written::No,
         };
         let mut state = self.state.clone();
-        let known = state.wait_for(|state| !matches!(state, State::Connecting));
+        let known = state.wait_for(|state| match state {
+            State::Connecting => false,
+            State::Up(open) => open.number >= self.good_from.load(Ordering::Relaxed),
+            State::Down(_) => true,
+        });
         match timeout_at(deadline, known).await {
             Err(_) => Err(not_sent(StoreErrorKind::Timeout)),
             Ok(Err(_)) => Err(not_sent(StoreErrorKind::Unavailable)),

@@ -1,4 +1,5 @@
-//! How long this machine kept a thread from running: what a bound on time must not be blamed for.
+//! How long this machine kept a thread, or a runtime its tasks, from running: what a bound on time must
+//! not be blamed for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -36,15 +37,28 @@ impl Watch {
             while !watched.is_over.load(Relaxed) {
                 let asleep = Instant::now();
                 thread::sleep(NAP);
-                let late = asleep.elapsed().saturating_sub(2 * NAP);
-                let late_us = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
-                watched.late_us.fetch_add(late_us, Relaxed);
+                watched.woke(asleep);
             }
         });
         Self {
             shared,
             thread: Some(thread),
         }
+    }
+
+    /// Watches a runtime as well: how late a task of its own wakes.
+    #[cfg(feature = "proxy")]
+    #[must_use]
+    pub fn with(self, runtime: &tokio::runtime::Handle) -> Self {
+        let watched = Arc::clone(&self.shared);
+        runtime.spawn(async move {
+            while !watched.is_over.load(Relaxed) {
+                let asleep = Instant::now();
+                tokio::time::sleep(NAP).await;
+                watched.woke(asleep);
+            }
+        });
+        self
     }
 
     /// Does `work`; how long the machine stood still meanwhile, and what it gave.
@@ -55,6 +69,15 @@ impl Watch {
         thread::sleep(NAP);
         let late_us = self.shared.late_us.load(Relaxed) - before_us;
         (Duration::from_micros(late_us), given)
+    }
+}
+
+impl Shared {
+    /// Timers count in milliseconds: two for one are not late.
+    fn woke(&self, asleep: Instant) {
+        let late = asleep.elapsed().saturating_sub(3 * NAP);
+        let late_us = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
+        self.late_us.fetch_add(late_us, Relaxed);
     }
 }
 

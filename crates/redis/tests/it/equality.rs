@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use jeton_core::{Act, Cost, Mode, OnDeny, Op, Quota, Receipt, RuleId, Span};
 use jeton_testkit::laws::{act_of, full_size, quota_of, told_of};
 use jeton_testkit::random::Random;
+use jeton_testkit::redis_server::Version;
 use jeton_testkit::trace::{Ask, Event, Family, Subject, Told, compare};
 use jeton_testkit::vectors::{read, replay};
 
 use crate::mirror::Mirror;
-use crate::server::Version;
 
 const SECOND: u64 = 1_000_000;
 

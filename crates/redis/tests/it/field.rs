@@ -10,10 +10,11 @@ use jeton_core::{
 };
 use jeton_redis::{RedisStore, TroubleKind, state};
 use jeton_testkit::random::Random;
+use jeton_testkit::redis_server::{Server, Version};
 use redis::Commands as _;
 
-use crate::mirror::submit;
-use crate::server::{RUNTIME, Server, Version};
+use crate::mirror::store;
+use crate::server::{RUNTIME, settings, submit};
 
 const SECOND: u64 = 1_000_000;
 
@@ -57,7 +58,7 @@ fn now(store: &RedisStore, op: &Op<'_>) -> Result<jeton_core::Decision, StoreErr
 fn f7_all_nodes_go_by_the_servers_clock() {
     for version in Version::ALL {
         let server = version.shared();
-        let settings = server.settings();
+        let settings = settings(server.url());
         let open = || RedisStore::open(&settings, RUNTIME.handle()).unwrap();
         let nodes = [open(), open()];
         let quota = bucket(2, 3600 * SECOND, 4);
@@ -83,7 +84,7 @@ fn f7_all_nodes_go_by_the_servers_clock() {
 fn f8_numbers_cross_the_border_of_the_script_exactly() {
     for version in Version::ALL {
         let server = version.shared();
-        let (store, mut client) = (server.store(), server.client());
+        let (store, mut client) = (store(server), server.client());
         let quota = bucket(1, 400_000, 1);
         let first = now(&store, &take(&quota, b"wait")).unwrap();
         let second = now(&store, &take(&quota, b"wait")).unwrap();
@@ -115,7 +116,7 @@ fn f22_what_comes_together_is_counted_one_by_one() {
         20
     };
     for version in Version::ALL {
-        let store = version.shared().store();
+        let store = store(version.shared());
         let quota = Quota::sliding_log(5, span(60 * SECOND)).unwrap();
         for round in 0..rounds {
             let name = u64::to_be_bytes(round);
@@ -132,7 +133,7 @@ fn f22_what_comes_together_is_counted_one_by_one() {
 fn f34_a_foreign_value_at_a_key_is_one_error_and_passes() {
     for version in Version::ALL {
         let server = version.shared();
-        let (store, mut client) = (server.store(), server.client());
+        let (store, mut client) = (store(server), server.client());
         let text = |text: &str| redis::cmd("SET").arg("KEY").arg(text).to_owned();
         let values = [
             ("text", text("hello")),
@@ -206,7 +207,7 @@ fn f35_a_user_without_permission_for_time_is_told_so_at_the_start() {
         let mut command = redis::Cmd::new();
         command.arg(&user);
         command.exec(&mut client).unwrap();
-        let mut settings = server.settings();
+        let mut settings = settings(server.url());
         settings.url = format!("{}?user=limiter&pass=secret", server.url());
         let store = RedisStore::open(&settings, RUNTIME.handle()).unwrap();
         let trouble = RUNTIME.block_on(store.ready()).unwrap_err();
@@ -216,7 +217,7 @@ fn f35_a_user_without_permission_for_time_is_told_so_at_the_start() {
             "{trouble}"
         );
         let refused = StoreError {
-            kind: StoreErrorKind::Refused,
+            kind: StoreErrorKind::Forbidden,
             written: Written::No,
         };
         let quota = bucket(1, SECOND, 1);
@@ -251,7 +252,7 @@ fn a_user_with_just_the_commands_needed_does() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
         let () = server.ask(&words);
-        let mut settings = server.settings();
+        let mut settings = settings(server.url());
         settings.url = format!("{}?user=limiter&pass=PASSWORD", server.url());
         let store = RedisStore::open(&settings, RUNTIME.handle()).unwrap();
         assert_eq!(RUNTIME.block_on(store.ready()), Ok(()));
@@ -273,7 +274,7 @@ fn f56_a_check_of_a_long_log_reads_little_of_it() {
     let day = 86_400 * SECOND;
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let (store, mut client) = (server.store(), server.client());
+        let (store, mut client) = (store(&server), server.client());
         let quota = Quota::sliding_log(u64::from(ENTRIES), span(day)).unwrap();
         let start = 1_800_000_000 * SECOND;
         let now = Micros::new(start + day - SECOND);

@@ -4,10 +4,11 @@ use jeton_core::{
     Act, Cost, Micros, Note, NoteEdit, Op, Plan, Quota, RuleId, Span, Store as _, When,
 };
 use jeton_redis::RedisStore;
+use jeton_testkit::redis_server::{Server, Version};
 use redis::Commands as _;
 
-use crate::mirror::submit;
-use crate::server::{RUNTIME, Server, Version};
+use crate::mirror::store;
+use crate::server::{RUNTIME, submit};
 
 fn put(store: &RedisStore, name: &[u8], until_us: Option<u64>) {
     let until = until_us.map(Micros::new);
@@ -26,7 +27,7 @@ fn put(store: &RedisStore, name: &[u8], until_us: Option<u64>) {
 fn notes_vanish_with_the_last_of_them() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = server.store();
+        let store = store(&server);
         let mut client = server.client();
         let (seconds, _): (u64, u64) = redis::cmd("TIME").query(&mut client).unwrap();
         let mut left_s = || {
@@ -66,7 +67,7 @@ fn notes_vanish_with_the_last_of_them() {
 fn states_vanish_when_they_are_over() {
     for version in Version::ALL {
         let server = version.shared();
-        let (store, mut client) = (server.store(), server.client());
+        let (store, mut client) = (store(server), server.client());
         for window_us in [1000, 1_000_000, 86_400_000_000] {
             let quota = Quota::sliding_log(5, Span::from_micros(window_us).unwrap()).unwrap();
             let name = window_us.to_be_bytes();
@@ -93,7 +94,7 @@ fn states_vanish_when_they_are_over() {
 fn a_prefix_is_removed_as_a_whole() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let (kept, cleared) = (server.store(), server.store());
+        let (kept, cleared) = (store(&server), store(&server));
         let quota = Quota::sliding_log(5, Span::SECOND).unwrap();
         let at = When::At(Micros::new(1_700_000_000_000_000));
         for number in 0..2500_u64 {

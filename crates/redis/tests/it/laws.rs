@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use jeton_core::Store;
 use jeton_testkit::laws::StoreConfig;
+use jeton_testkit::redis_server::Version;
 
-use crate::server::Version;
+use crate::mirror::store;
 
 fn make(version: Version) -> impl Fn(StoreConfig) -> Arc<dyn Store> {
     // There is no cap: the server's memory is the server's.
-    move |_config| Arc::new(version.shared().store())
+    move |_config| Arc::new(store(version.shared()))
 }
 
 mod redis_7_0 {

@@ -7,9 +7,7 @@ mod field;
 mod keys;
 mod laws;
 mod mirror;
-mod outage;
 mod processes;
-mod proxy;
-mod sentinel;
+#[path = "../support/server.rs"]
 mod server;
 mod tls;

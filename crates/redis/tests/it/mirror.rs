@@ -6,17 +6,22 @@ use std::time::{Duration, Instant};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
-    Answers, Cell, Cells, Decision, Edit, Kind, Micros, Op, Plan, Store as _, Submitted, Verdict,
-    View, When, decide_all,
+    Answers, Cell, Cells, Decision, Edit, Kind, Micros, Op, Plan, Verdict, View, When, decide_all,
 };
 use jeton_redis::{RedisStore, state};
+use jeton_testkit::redis_server::Server;
 
-use crate::server::{RUNTIME, Server};
+use crate::server::{open, settings, submit};
 
 /// Under a virtual clock a key stays for a minute at least.
 const LEAST_MS: i64 = 60_000;
 /// How long ago a key can have been written, at the most.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// A store on a server, with a prefix that nobody else has.
+pub(crate) fn store(server: &Server) -> RedisStore {
+    open(&settings(server.url()))
+}
 
 pub(crate) struct Mirror {
     pub(crate) store: RedisStore,
@@ -33,7 +38,7 @@ struct State {
 
 impl Mirror {
     pub(crate) fn new(server: &Server) -> Self {
-        let (store, client) = (server.store(), server.client());
+        let (store, client) = (store(server), server.client());
         Self {
             store,
             client,
@@ -100,15 +105,6 @@ impl Mirror {
                 place()
             );
         }
-    }
-}
-
-/// Waits for an answer.
-pub(crate) fn submit(store: &RedisStore, plans: &[Plan<'_>], when: When) -> Answers {
-    let mut out = Answers::new();
-    match store.submit(plans, when, &mut out) {
-        Submitted::Done => out,
-        Submitted::Later(answers) => RUNTIME.block_on(answers),
     }
 }
 

@@ -6,10 +6,11 @@ use std::process::{Child, Command, Stdio};
 use jeton_core::{Act, Anchor, Answers, Cost, Op, Plan, Quota, Rate, RuleId, Span, When};
 use jeton_redis::{RedisStore, Settings};
 use jeton_testkit::laws::full_size;
+use jeton_testkit::redis_server::{Server, Version};
 use redis::Commands as _;
 
-use crate::mirror::submit;
-use crate::server::{RUNTIME, Server, Version};
+use crate::mirror::store;
+use crate::server::{RUNTIME, submit};
 
 const PROCESSES: usize = 4;
 const TAKES: usize = 500;
@@ -64,7 +65,7 @@ fn take_all(store: &RedisStore) -> Vec<usize> {
 #[test]
 fn one_of_several_processes() {
     let Ok(told) = std::env::var(TOLD) else {
-        let passed = take_all(&Version::V7_0.shared().store());
+        let passed = take_all(&store(Version::V7_0.shared()));
         assert!(
             passed.iter().all(|passed| *passed as u64 == LIMIT),
             "{passed:?}"

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jeton_core::{Cost, Fit, Op, Plan, Quota, RuleId, Span, When};
 use jeton_redis::{RedisStore, Settings, TroubleKind};
+use jeton_testkit::redis_server::{Server, Version, free_port};
 
-use crate::mirror::submit;
-use crate::server::{RUNTIME, Server, Version, free_port};
+use crate::server::{RUNTIME, submit};
 
 fn openssl(folder: &Path, arguments: &str) {
     let done = Command::new("openssl")

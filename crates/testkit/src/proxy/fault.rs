@@ -21,6 +21,8 @@ pub enum Fault {
     Cut,
     /// Calls do not arrive, and this is the answer.
     Refuse(Refusal),
+    /// The same on lines that were there before; new ones are well.
+    RefuseOnOldLines(Refusal),
 }
 
 /// What a server says when it refuses.

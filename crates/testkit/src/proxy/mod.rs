@@ -63,6 +63,8 @@ struct Counts {
     open: AtomicU64,
     arrived: AtomicU64,
     by_hash: AtomicU64,
+    /// How many faults have been set.
+    age: AtomicU64,
 }
 
 impl Proxy {
@@ -99,6 +101,7 @@ impl Proxy {
 
     /// From now on this is wrong.
     pub fn set(&self, fault: Fault) {
+        self.counts.age.fetch_add(1, Relaxed);
         self.fault.send_replace(fault);
     }
 

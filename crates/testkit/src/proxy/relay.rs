@@ -43,6 +43,7 @@ pub(super) async fn carry(
     let (from_client, to_client) = client.into_split();
     let (due, comes) = mpsc::unbounded_channel();
     let calls = Calls {
+        age: counts.age.load(Relaxed),
         server: to_server,
         faults: faults.clone(),
         counts,
@@ -79,6 +80,8 @@ async fn dial(upstream: Upstream) -> io::Result<(From, To)> {
 
 /// The way to the server.
 struct Calls {
+    /// How many faults there had been when this line was opened.
+    age: u64,
     server: To,
     faults: watch::Receiver<Fault>,
     counts: Arc<Counts>,
@@ -118,6 +121,11 @@ impl Calls {
             Fault::Swallow if call.has_keys() => Due::Lost,
             Fault::Cut if call.has_keys() => Due::Cut,
             Fault::Refuse(refusal) if refusal.refuses(call, number) => Due::Words(refusal),
+            Fault::RefuseOnOldLines(refusal)
+                if self.age < self.counts.age.load(Relaxed) && refusal.refuses(call, number) =>
+            {
+                Due::Words(refusal)
+            }
             _ => Due::Server(None),
         })
     }

@@ -1,6 +1,5 @@
 //! A server that fails: every call is answered in time, and decisions go on by themselves.
 
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -10,9 +9,10 @@ use jeton_core::{
 };
 use jeton_redis::{Health, RedisStore, TroubleKind};
 
-use crate::mirror::submit;
-use crate::proxy::{Fault, Proxy};
-use crate::server::{RUNTIME, Server, Version};
+use jeton_testkit::proxy::{Fault, Proxy, Refusal};
+use jeton_testkit::redis_server::{Server, Version};
+
+use crate::server::{RUNTIME, settings, submit};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
 const GRACE: Duration = Duration::from_millis(30);
@@ -23,9 +23,9 @@ fn quota() -> Quota {
     Quota::sliding_log(1000, Span::from_micros(3_600_000_000).unwrap()).unwrap()
 }
 
-fn open(server: &Server, url: String) -> RedisStore {
-    let mut settings = server.settings();
-    (settings.timeout, settings.url) = (TIMEOUT, url);
+fn open(url: String) -> RedisStore {
+    let mut settings = settings(url);
+    settings.timeout = TIMEOUT;
     RedisStore::open(&settings, RUNTIME.handle()).unwrap()
 }
 
@@ -79,22 +79,14 @@ fn fails_at_once(store: &RedisStore) {
     );
 }
 
-fn signal(server: &Server, signal: &str) {
-    let sent = Command::new("kill")
-        .args([signal, &server.pid.to_string()])
-        .status()
-        .unwrap();
-    assert!(sent.success());
-}
-
 /// A server that hangs costs one timeout and then nothing, until it answers again.
 #[test]
 fn a_server_that_hangs_costs_one_timeout() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = open(&server, server.url());
+        let store = open(server.url());
         assert_eq!(take(&store), Ok(Fit::Allowed));
-        signal(&server, "-STOP");
+        server.stop();
         assert_eq!(
             take(&store),
             failed(StoreErrorKind::Timeout, Written::Unknown)
@@ -104,7 +96,7 @@ fn a_server_that_hangs_costs_one_timeout() {
         assert!(
             matches!(store.health(), Health::Down(trouble) if trouble.kind == TroubleKind::Hangs)
         );
-        signal(&server, "-CONT");
+        server.go_on();
         recovers(&store);
         // What had been sent when it stopped may have been decided when it went on, once.
         assert!((1..=2).contains(&used(&store)), "{}", used(&store));
@@ -116,8 +108,8 @@ fn a_server_that_hangs_costs_one_timeout() {
 fn f32_a_server_that_is_gone_is_found_again() {
     for version in Version::ALL {
         let gone = Server::start(version, &[]);
-        let proxy = Proxy::before(&gone);
-        let store = open(&gone, proxy.url());
+        let proxy = Proxy::before(gone.socket());
+        let store = open(proxy.url());
         assert_eq!(take(&store), Ok(Fit::Allowed));
         gone.kill();
         sleep(GRACE);
@@ -131,7 +123,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
             assert!(start.elapsed() < RECOVERY);
         }
         fails_at_once(&store);
-        let again = Server::start_at(version, &gone.socket);
+        let again = Server::start_at(version, gone.socket());
         recovers(&store);
         assert_eq!(take(&store), Ok(Fit::Allowed));
         drop(again);
@@ -144,7 +136,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
 fn a_lost_script_is_healed() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = open(&server, server.url());
+        let store = open(server.url());
         let mut client = server.client();
         let quota = quota();
         let op = Op::take(RuleId::new(1), b"key", &quota, Cost::ONE);
@@ -163,10 +155,10 @@ fn a_lost_answer_is_never_asked_for_again() {
     for fault in [Fault::Swallow, Fault::Cut, Fault::Slow(TIMEOUT * 2)] {
         for version in Version::ALL {
             let server = Server::start(version, &[]);
-            let proxy = Proxy::before(&server);
-            let store = open(&server, proxy.url());
+            let proxy = Proxy::before(server.socket());
+            let store = open(proxy.url());
             assert_eq!(take(&store), Ok(Fit::Allowed));
-            proxy.set(fault.clone());
+            proxy.set(fault);
             let error = take(&store).unwrap_err();
             assert_eq!(error.written, Written::Unknown, "{fault:?}: {error:?}");
             proxy.set(Fault::None);
@@ -179,38 +171,23 @@ fn a_lost_answer_is_never_asked_for_again() {
 /// What the server refuses is refused in time, charged to nobody, and told apart.
 #[test]
 fn refusals_are_told_apart() {
-    use StoreErrorKind::{Refused, Timeout};
+    use StoreErrorKind as Is;
     let refusals = [
-        (
-            Fault::Say("OOM command not allowed when used memory > 'maxmemory'."),
-            Refused,
-        ),
-        (
-            Fault::Say("LOADING Redis is loading the dataset in memory"),
-            Refused,
-        ),
-        (
-            Fault::Say("READONLY You can't write against a read only replica."),
-            Refused,
-        ),
-        (
-            Fault::Say("NOPERM this user has no permissions to run the 'evalsha' command"),
-            Refused,
-        ),
-        (
-            Fault::Say("MISCONF Errors writing to the AOF file"),
-            Refused,
-        ),
-        (Fault::Say("NOAUTH Authentication required."), Refused),
-        (Fault::Say("NOSCRIPT No matching script."), Refused),
-        (Fault::Hang, Timeout),
+        (Fault::Refuse(Refusal::OutOfMemory), Is::OutOfMemory),
+        (Fault::Refuse(Refusal::Loading), Is::NotReady),
+        (Fault::Refuse(Refusal::ReadOnly), Is::NotPrimary),
+        (Fault::Refuse(Refusal::NoPerm), Is::Forbidden),
+        (Fault::Refuse(Refusal::Misconf), Is::CannotPersist),
+        (Fault::Refuse(Refusal::NoAuth), Is::Unauthenticated),
+        (Fault::Refuse(Refusal::WrongType), Is::BadState),
+        (Fault::Hang, Is::Timeout),
     ];
     let server = Version::V7_0.shared();
     for (fault, kind) in refusals {
-        let proxy = Proxy::before(server);
-        let store = open(server, proxy.url());
+        let proxy = Proxy::before(server.socket());
+        let store = open(proxy.url());
         assert_eq!(take(&store), Ok(Fit::Allowed));
-        proxy.set(fault.clone());
+        proxy.set(fault);
         let error = take(&store).unwrap_err();
         assert_eq!(error.kind, kind, "{fault:?}");
         proxy.set(Fault::None);
@@ -224,7 +201,7 @@ fn refusals_are_told_apart() {
 fn a_full_server_refuses_charges_only() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = open(&server, server.url());
+        let store = open(server.url());
         let mut client = server.client();
         let mut set = |bytes: u32| {
             redis::cmd("CONFIG")
@@ -235,7 +212,10 @@ fn a_full_server_refuses_charges_only() {
         };
         assert_eq!(take(&store), Ok(Fit::Allowed));
         set(1);
-        assert_eq!(take(&store), failed(StoreErrorKind::Refused, Written::No));
+        assert_eq!(
+            take(&store),
+            failed(StoreErrorKind::OutOfMemory, Written::No)
+        );
         set(0);
         recovers(&store);
         assert_eq!(used(&store), 1);
@@ -247,7 +227,7 @@ fn a_full_server_refuses_charges_only() {
 fn f33_a_replica_refuses_until_it_is_a_primary() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = open(&server, server.url());
+        let store = open(server.url());
         let mut client = server.client();
         let mut replica_of = |words: [&str; 2]| {
             redis::cmd("REPLICAOF")
@@ -257,10 +237,47 @@ fn f33_a_replica_refuses_until_it_is_a_primary() {
         };
         assert_eq!(take(&store), Ok(Fit::Allowed));
         replica_of(["127.0.0.1", "1"]);
-        assert_eq!(take(&store), failed(StoreErrorKind::Refused, Written::No));
+        assert_eq!(
+            take(&store),
+            failed(StoreErrorKind::NotPrimary, Written::No)
+        );
         replica_of(["NO", "ONE"]);
         recovers(&store);
         assert_eq!(take(&store), Ok(Fit::Allowed));
+    }
+}
+
+/// F33: after a failover the old line answers for a replica and a new one does not: it is dropped, and
+/// at most one call fails of those that were not under way together.
+#[test]
+fn f33_an_old_line_to_a_replica_is_dropped() {
+    for version in Version::ALL {
+        let proxy = Proxy::before(version.shared().socket());
+        let store = open(proxy.url());
+        assert_eq!(take(&store), Ok(Fit::Allowed));
+        let lines = proxy.lines();
+        proxy.set(Fault::RefuseOnOldLines(Refusal::ReadOnly));
+        let results: Vec<_> = (0..20).map(|_| take(&store)).collect();
+        let failures = results.iter().filter(|result| result.is_err()).count();
+        assert_eq!(failures, 1, "{results:?}");
+        assert_eq!((used(&store), proxy.lines()), (20, lines + 1));
+    }
+}
+
+/// Every tenth script is lost, while many calls are under way together: none is lost or done twice.
+#[test]
+fn a_script_that_is_lost_now_and_then_is_healed() {
+    for version in Version::ALL {
+        let proxy = Proxy::before(version.shared().socket());
+        let store = open(proxy.url());
+        proxy.set(Fault::Refuse(Refusal::NoScriptEveryTenth));
+        let quota = quota();
+        let op = Op::take(RuleId::new(1), b"key", &quota, Cost::ONE);
+        for round in 1..=10 {
+            let answers = submit(&store, &[Plan::one(&op); 90], When::StoreClock);
+            assert!((0..90).all(|i| answers.plan(i).0.unwrap().allowed));
+            assert_eq!(used(&store), round * 90);
+        }
     }
 }
 
@@ -270,13 +287,16 @@ fn a_wrong_password_is_told_at_the_start() {
     for version in Version::ALL {
         let server = Server::start(version, &["--requirepass", "right"]);
         for url in [server.url(), format!("{}?pass=wrong", server.url())] {
-            let store = open(&server, url);
+            let store = open(url);
             let trouble = RUNTIME.block_on(store.ready()).unwrap_err();
             assert_eq!(trouble.kind, TroubleKind::Unauthenticated, "{trouble}");
             assert!(!trouble.to_string().contains("wrong"), "{trouble}");
-            assert_eq!(take(&store), failed(StoreErrorKind::Refused, Written::No));
+            assert_eq!(
+                take(&store),
+                failed(StoreErrorKind::Unauthenticated, Written::No)
+            );
         }
-        let store = open(&server, format!("{}?pass=right", server.url()));
+        let store = open(format!("{}?pass=right", server.url()));
         assert_eq!(RUNTIME.block_on(store.ready()), Ok(()));
         assert_eq!(take(&store), Ok(Fit::Allowed));
     }
@@ -286,9 +306,9 @@ fn a_wrong_password_is_told_at_the_start() {
 #[test]
 fn notes_are_answered_in_time() {
     let server = Server::start(Version::V7_0, &[]);
-    let store = open(&server, server.url());
+    let store = open(server.url());
     RUNTIME.block_on(store.ready()).unwrap();
-    signal(&server, "-STOP");
+    server.stop();
     let start = Instant::now();
     let edit = NoteEdit::Remove { name: [1].into() };
     let told = RUNTIME.block_on(store.note(edit, When::StoreClock));
@@ -299,5 +319,5 @@ fn notes_are_answered_in_time() {
     assert_eq!(told, Err(expected));
     assert!(RUNTIME.block_on(store.notes(When::StoreClock)).is_err());
     assert!(start.elapsed() < TIMEOUT * 2 + GRACE);
-    signal(&server, "-CONT");
+    server.go_on();
 }
