@@ -17,6 +17,7 @@ mod outage;
 mod owned;
 mod reserve;
 mod scratch;
+mod thrift;
 mod verdicts;
 
 use std::fmt;
@@ -120,7 +121,7 @@ impl Gate {
     /// that answers later needs a tokio runtime with its timer.
     pub fn new(policy: Policy, store: Arc<dyn Store>, clock: Clock) -> Self {
         let settings = &policy.settings().store;
-        let store = Guard::new(store, settings.timeout, clock.clone());
+        let store = Guard::new(store, settings, clock.clone());
         let local = Local::new(table_settings(settings));
         let tally = Arc::new(Tally::new(policy.rules().len()));
         let live = ArcSwap::from_pointee(Live {

@@ -20,9 +20,9 @@ impl Gate {
         }
     }
 
-    /// Picks up what operators have said to other nodes, and probes a store that has failed: for who
-    /// has a timer of another kind than `Gate::drive` needs. Where nobody looks, requests are the
-    /// probes.
+    /// Picks up what operators have said to other nodes, gives back units that were taken ahead and not
+    /// spent in time, and probes a store that has failed: for who has a timer of another kind than
+    /// `Gate::drive` needs. Where nobody looks, requests are the probes.
     pub async fn look(&self) {
         let store = &self.0.store;
         store.probed_elsewhere();
@@ -31,6 +31,7 @@ impl Gate {
         if looked.is_ok() && !store.is_calm() {
             store.probe().await;
         }
+        self.give_back_old().await;
         if !store.is_away() {
             self.0.local.tidy(self.0.clock.now());
         }

@@ -8,9 +8,11 @@ use jeton_core::{
     Anchor, Answers, Cost, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span, Store,
     StoreError, StoreErrorKind, Submitted, When, Written,
 };
+use jeton_policy::Store as Settings;
 
 use super::breaker::{Breaker, Mood, is_of_store};
 use super::deadline::Deadline;
+use super::thrift::{Call, Thrift};
 use crate::clock::Clock;
 
 /// Whose states probes are: no rule's, but by a collision of SHA-256 cut to 64 bits.
@@ -39,9 +41,10 @@ pub enum StoreState {
     },
 }
 
-/// A store behind a timeout and a breaker.
+/// A store behind a timeout and a breaker, and whatever need not be asked at all.
 pub(super) struct Guard {
     store: Arc<dyn Store>,
+    thrift: Option<Arc<Thrift>>,
     has_own_clock: bool,
     timeout: Duration,
     health: Arc<Health>,
@@ -72,14 +75,16 @@ pub(super) struct Awaiting {
     plans: usize,
     deadline: Deadline,
     health: Arc<Health>,
+    call: Option<Box<Call>>,
 }
 
 impl Guard {
-    pub(super) fn new(store: Arc<dyn Store>, timeout: Duration, clock: Clock) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, settings: &Settings, clock: Clock) -> Self {
         Self {
             has_own_clock: store.has_own_clock(),
             store,
-            timeout,
+            thrift: Thrift::of(&settings.kind),
+            timeout: settings.timeout,
             health: Arc::new(Health {
                 mood: AtomicU8::new(Mood::Calm as u8),
                 breaker: Mutex::new(Breaker::new()),
@@ -122,7 +127,7 @@ impl Guard {
         }
     }
 
-    /// Asks the store for plans. What failed is never asked again: it may have been carried out.
+    /// Decides plans: as far as that is known without the store, and else there.
     #[inline]
     pub(super) fn submit(
         &self,
@@ -131,6 +136,45 @@ impl Guard {
         answers: &mut Answers,
     ) -> Reply {
         answers.clear();
+        match &self.thrift {
+            None => self.ask(plans, reading, answers),
+            Some(thrift) => self.spare(thrift, plans, reading, answers),
+        }
+    }
+
+    /// What is known says nothing of how the store is doing: the breaker does not hear of it.
+    fn spare(
+        &self,
+        thrift: &Arc<Thrift>,
+        plans: &[Plan<'_>],
+        reading: Reading,
+        answers: &mut Answers,
+    ) -> Reply {
+        let Some(call) = thrift.consider(plans, reading, answers) else {
+            return Reply::Done;
+        };
+        let mut said = Answers::new();
+        match call.with_plans(plans, |plans| self.ask(plans, reading, &mut said)) {
+            Reply::Done => {
+                call.finish(&said, self.health.clock.now(), answers);
+                Reply::Done
+            }
+            Reply::Later(later) => Reply::Later(Awaiting {
+                call: Some(Box::new(call)),
+                ..later
+            }),
+        }
+    }
+
+    /// What need not be asked.
+    pub(super) fn thrift(&self) -> Option<&Thrift> {
+        self.thrift.as_deref()
+    }
+
+    /// Asks the store for plans, and appends its answers. What failed is never asked again: it may have
+    /// been carried out.
+    #[inline]
+    pub(super) fn ask(&self, plans: &[Plan<'_>], reading: Reading, answers: &mut Answers) -> Reply {
         let is_calm = self.is_calm();
         if !is_calm && let Some(why) = self.health.refuses(reading) {
             let written = Written::No;
@@ -149,6 +193,7 @@ impl Guard {
                 plans: plans.len(),
                 deadline: Deadline::after(self.timeout),
                 health: Arc::clone(&self.health),
+                call: None,
             }),
         }
     }
@@ -208,12 +253,27 @@ impl Guard {
 
 impl Awaiting {
     /// The answers: those of the store, or failures when it has taken too long.
+    ///
+    /// Where something has to be learnt from them, they are waited for even if this is dropped.
     pub(super) async fn answers(self) -> Answers {
+        #[cfg(feature = "settling")]
+        if self.call.as_ref().is_some_and(|call| call.must_be_learnt())
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let plans = self.plans;
+            let answers = runtime.spawn(self.answered()).await;
+            return answers.unwrap_or_else(|_| timed_out(plans));
+        }
+        self.answered().await
+    }
+
+    async fn answered(self) -> Answers {
         let Self {
             later,
             plans,
             deadline,
             health,
+            call,
         } = self;
         let answers = match deadline.bound(later).await {
             Some(answers) => answers,
@@ -222,7 +282,12 @@ impl Awaiting {
         if !health.is_calm() || answers.plan(0).0.is_err() {
             health.learn(&answers, plans);
         }
-        answers
+        let Some(call) = call else {
+            return answers;
+        };
+        let mut finished = Answers::new();
+        call.finish(&answers, health.clock.now(), &mut finished);
+        finished
     }
 }
 

@@ -1,0 +1,237 @@
+//! What a process knows of one cell: the state of one key in one rule.
+
+use jeton_core::{Decision, Fit, Micros, Quota, Span};
+
+use super::denials::Denials;
+use super::place::Place;
+use super::pool::{Pool, Unspent};
+use super::told::Told;
+
+/// One cell, under the quota that it was last asked about.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) place: Place,
+    quota: Quota,
+    /// The latest instant that it has seen.
+    seen: Micros,
+    /// When units of it were last taken.
+    used: Option<Micros>,
+    told: Option<Told>,
+    denials: Denials,
+    /// Until when what was told and denied is worth a place.
+    denied_until: Micros,
+    pool: Option<Pool>,
+    /// The number of the call in which units are being taken ahead.
+    ahead: Option<u64>,
+    /// None are taken ahead before that.
+    rest_until: Micros,
+}
+
+/// How a cell stands to a cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Units are there to be spent.
+    Pays,
+    /// It is denied, and has to wait.
+    Denies(Span),
+    /// The store would let it pass, as it has said of late.
+    Passes,
+    /// The store has to be asked.
+    Unknown,
+}
+
+/// How much a cell is worth its place: more keeps it against less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worth {
+    /// It was seen.
+    Seen,
+    /// Something is remembered of it.
+    Denied,
+    /// Units are there to be spent, or on their way.
+    Pool,
+}
+
+impl Cell {
+    pub(super) fn new(place: Place, quota: Quota, now: Micros) -> Self {
+        Self {
+            place,
+            quota,
+            seen: now,
+            used: None,
+            told: None,
+            denials: Denials::default(),
+            denied_until: Micros::ZERO,
+            pool: None,
+            ahead: None,
+            rest_until: Micros::ZERO,
+        }
+    }
+
+    pub(super) const fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
+    pub(super) const fn seen(&self) -> Micros {
+        self.seen
+    }
+
+    pub(super) fn see(&mut self, now: Micros) {
+        self.seen = self.seen.max(now);
+    }
+
+    pub(super) fn worth(&self, now: Micros) -> Worth {
+        if self.left(now) > 0 || (self.ahead.is_some() && now < self.rest_until) {
+            Worth::Pool
+        } else if now < self.denied_until {
+            Worth::Denied
+        } else {
+            Worth::Seen
+        }
+    }
+
+    fn left(&self, now: Micros) -> u32 {
+        self.pool.as_ref().map_or(0, |pool| pool.left(now))
+    }
+
+    pub(super) fn standing(&self, cost: u32, now: Micros, fresh_for: Span) -> Standing {
+        let Some(told) = self.told else {
+            return Standing::Unknown;
+        };
+        if self.pool.is_some() {
+            let pays = (cost.max(1)..).contains(&self.left(now));
+            return if pays {
+                Standing::Pays
+            } else {
+                Standing::Unknown
+            };
+        }
+        let fits = cost.max(1) <= told.at(&self.quota, now).remaining;
+        match self.denials.wait(&self.quota, cost, now) {
+            Some(wait) if !fits => Standing::Denies(wait),
+            None if fits && told.is_within(fresh_for, now) => Standing::Passes,
+            _ => Standing::Unknown,
+        }
+    }
+
+    /// What the cell shows now, with its own units.
+    pub(super) fn show(&self, fit: Fit, now: Micros) -> Option<Decision> {
+        let mut decision = self.told?.at(&self.quota, now);
+        decision.fit = fit;
+        decision.remaining = decision
+            .remaining
+            .saturating_add(self.left(now))
+            .min(decision.limit);
+        Some(decision)
+    }
+
+    /// Spends `cost` of its own units.
+    pub(super) fn spend(&mut self, cost: u32, now: Micros) -> Option<Decision> {
+        self.used = Some(now);
+        let receipt = self.pool.as_mut()?.spend(cost);
+        let mut decision = self.show(Fit::Allowed, now)?;
+        decision.receipt = receipt;
+        if self.left(now) == 0 {
+            self.pool = None;
+        }
+        Some(decision)
+    }
+
+    /// What is left of its own units and cannot pay for `cost`, to be given back before the store is
+    /// asked for that.
+    pub(super) fn short_of(&mut self, cost: u32, now: Micros) -> Option<Unspent> {
+        if self.left(now) >= cost.max(1) {
+            return None;
+        }
+        self.give_back()
+    }
+
+    /// What is left of its own units. There are more in the store then: denials do not hold any more.
+    pub(super) fn give_back(&mut self) -> Option<Unspent> {
+        let pool = self.pool.take()?;
+        self.denials.clear();
+        pool.unspent()
+    }
+
+    /// The same of units that are too old to be spent.
+    pub(super) fn give_back_old(&mut self, now: Micros) -> Option<Unspent> {
+        if self.left(now) > 0 {
+            return None;
+        }
+        self.give_back()
+    }
+
+    /// Something is done to it that is no plain take: what was known holds no more, and what is on its
+    /// way is not to be spent.
+    pub(super) fn disturb(&mut self) {
+        (self.told, self.ahead) = (None, None);
+        self.denials.clear();
+    }
+
+    /// It has been done. Units that came meanwhile may be gone as well, if it `lowers` the state whoever
+    /// has charged it.
+    pub(super) fn disturb_after(&mut self, lowers: bool) {
+        self.denials.clear();
+        if lowers {
+            (self.pool, self.ahead, self.told) = (None, None, None);
+        }
+    }
+
+    /// Notes a use; whether it is in use: the latest one was less than `span` ago.
+    pub(super) fn is_used_within(&mut self, span: Span, now: Micros) -> bool {
+        let before = self.used.replace(now);
+        before.is_some_and(|before| now.since(before) < span)
+    }
+
+    /// Whether units may be taken ahead.
+    pub(super) fn may_take_ahead(&self, now: Micros) -> bool {
+        self.pool.is_none() && now >= self.rest_until
+    }
+
+    pub(super) const fn has_pool(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    /// Units are being taken ahead by call number `call`, of which an answer is worth nothing after
+    /// `until`.
+    pub(super) fn take_ahead(&mut self, call: u64, until: Micros) {
+        (self.ahead, self.rest_until) = (Some(call), until);
+    }
+
+    /// Whether it still waits for what that call takes ahead.
+    pub(super) fn awaits(&self, call: u64) -> bool {
+        self.ahead == Some(call)
+    }
+
+    /// They have come.
+    pub(super) fn fund(&mut self, pool: Pool, told: Told) {
+        (self.pool, self.told) = (Some(pool), Some(told));
+        (self.ahead, self.rest_until) = (None, Micros::ZERO);
+    }
+
+    /// They were denied.
+    pub(super) fn rest(&mut self, until: Micros) {
+        (self.ahead, self.rest_until) = (None, until);
+    }
+
+    /// What the store has said of it. Answers may come in another order than they were given in.
+    pub(super) fn learn(&mut self, decision: Decision, came: Micros) {
+        if self.told.is_none_or(|told| !told.is_later_than(&decision)) {
+            self.told = Some(Told::new(decision, came));
+        }
+        self.denials.retain_above(decision.remaining);
+    }
+
+    /// It is part of a plan that was denied; by itself, if `denied` says what, for how long.
+    pub(super) fn remember(
+        &mut self,
+        denied: Option<(u32, Span)>,
+        keep_for: Span,
+        (sent, came): (Micros, Micros),
+    ) {
+        let until = match denied {
+            Some((cost, wait)) => self.denials.remember(cost, wait, keep_for, (sent, came)),
+            None => came.saturating_add(keep_for),
+        };
+        self.denied_until = self.denied_until.max(until);
+    }
+}

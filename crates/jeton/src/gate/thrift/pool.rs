@@ -1,0 +1,223 @@
+//! Units of one cell that were taken ahead, and what becomes of those that nobody has spent.
+
+use jeton_core::{Act, Cost, Decision, Micros, Op, Quota, Receipt, RuleId, Span};
+
+/// Units of a fixed window are not spent in the last moments of it: by then the store may be in the
+/// next one.
+const EDGE: Span = match Span::from_micros(50_000) {
+    Ok(edge) => edge,
+    Err(_) => Span::ZERO,
+};
+
+/// No more than this part of a limit is taken ahead, so that one process does not keep the others
+/// waiting for what it may never spend.
+const SHARE_OF_LIMIT: u32 = 4;
+
+/// How many units are taken ahead of a cell under `quota` where the policy says `lease`: fewer of a
+/// small limit, and none of one so small that leases would be all there is, or of windows that are
+/// hardly longer than what is not spent of them.
+pub(super) fn units(quota: &Quota, lease: u32) -> u32 {
+    let is_brief = matches!(quota, Quota::FixedWindow(_))
+        && quota
+            .window()
+            .is_some_and(|window| window.as_micros() <= 2 * EDGE.as_micros());
+    let most = quota.limit() / SHARE_OF_LIMIT;
+    if is_brief || most < 2 {
+        0
+    } else {
+        lease.min(most)
+    }
+}
+
+/// Whose units they are.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) rule: RuleId,
+    pub(super) key: Box<[u8]>,
+    pub(super) quota: Quota,
+}
+
+impl Owner {
+    pub(super) fn of(op: &Op<'_>) -> Self {
+        Self {
+            rule: op.rule,
+            key: op.key.into(),
+            quota: *op.quota,
+        }
+    }
+
+    pub(super) fn op(&self, act: Act) -> Op<'_> {
+        Op::new(self.rule, &self.key, &self.quota, act)
+    }
+}
+
+/// Units that stand charged in the store and may be spent here.
+#[derive(Debug)]
+pub(super) struct Pool {
+    owner: Owner,
+    left: u32,
+    /// The whole charge.
+    receipt: Receipt,
+    /// They are spent before that only.
+    until: Micros,
+}
+
+/// Units that nobody has spent, on their way back.
+#[derive(Debug)]
+pub(crate) struct Unspent {
+    owner: Owner,
+    receipt: Receipt,
+}
+
+impl Unspent {
+    /// Gives them back, as far as they still count.
+    pub(crate) fn op(&self) -> Op<'_> {
+        self.owner.op(Act::Settle {
+            receipt: self.receipt,
+            actual: Cost::ZERO,
+            max_debt: Cost::ZERO,
+        })
+    }
+}
+
+impl Pool {
+    /// The units of `charge`, which was asked for at `sent`, to be spent within `keep_for`.
+    pub(super) fn new(owner: Owner, charge: &Decision, sent: Micros, keep_for: Span) -> Self {
+        let receipt = charge.receipt;
+        let kept = sent.saturating_add(keep_for);
+        let until = match owner.quota {
+            // A window's receipt names its end.
+            Quota::FixedWindow(_) => sent
+                .saturating_add(receipt.mark.since(charge.at))
+                .saturating_sub(EDGE)
+                .min(kept),
+            _ => kept,
+        };
+        let left = receipt.cost;
+        Self {
+            owner,
+            left,
+            receipt,
+            until,
+        }
+    }
+
+    /// Units that can be spent now.
+    pub(super) fn left(&self, now: Micros) -> u32 {
+        if now < self.until { self.left } else { 0 }
+    }
+
+    /// Spends `cost` units, of which it is known that there are as many; the charge that they are.
+    pub(super) fn spend(&mut self, cost: u32) -> Receipt {
+        self.left = self.left.saturating_sub(cost);
+        let receipt = Receipt {
+            cost,
+            ..self.receipt
+        };
+        earlier(&self.owner.quota, receipt, self.left)
+    }
+
+    /// What is left, to be given back: the charge's last units.
+    pub(super) fn unspent(self) -> Option<Unspent> {
+        let receipt = Receipt {
+            cost: self.left,
+            ..self.receipt
+        };
+        let owner = self.owner;
+        (self.left > 0).then_some(Unspent { owner, receipt })
+    }
+}
+
+/// The receipt of units that have `behind` others of the same charge behind them. A bucket brings them
+/// back in their order, so that theirs names an earlier instant; elsewhere all of a charge stand at
+/// one place.
+fn earlier(quota: &Quota, receipt: Receipt, behind: u32) -> Receipt {
+    let Some(rate) = quota.rate() else {
+        return receipt;
+    };
+    let n = u128::from(rate.units());
+    let parts = u128::from(receipt.mark.get()) * n + u128::from(receipt.part);
+    let parts = parts.saturating_sub(u128::from(behind) * u128::from(rate.per().as_micros()));
+    Receipt {
+        mark: Micros::stored(u64::try_from(parts / n).unwrap_or(u64::MAX)),
+        part: u32::try_from(parts % n).unwrap_or(0),
+        ..receipt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jeton_core::{Anchor, Rate, View};
+
+    use super::*;
+
+    fn take(quota: &Quota, view: View<'_>, cost: u64, us: u64) -> jeton_core::Outcome {
+        let cost = Cost::new(cost);
+        quota.decide(view, &Act::Take { cost }, Micros::new(us))
+    }
+
+    fn owner(quota: Quota) -> Owner {
+        Owner {
+            rule: RuleId::new(1),
+            key: Box::default(),
+            quota,
+        }
+    }
+
+    #[test]
+    fn units_of_a_bucket_name_the_instants_at_which_they_come_back() {
+        let rate = Rate::new(7, Span::from_micros(600_000).unwrap()).unwrap();
+        let quota = Quota::bucket(rate, 20).unwrap();
+        let mut alone = None;
+        let receipts = [5, 3, 4].map(|cost| {
+            let view = View {
+                cell: alone,
+                tail: &[],
+            };
+            let outcome = take(&quota, view, cost, 9_000_001);
+            if let jeton_core::Edit::Put { cell, .. } = outcome.edit {
+                alone = Some(cell);
+            }
+            outcome.decision.receipt
+        });
+        let whole = take(&quota, View::ABSENT, 12, 9_000_001).decision;
+        let mut pool = Pool::new(owner(quota), &whole, Micros::new(9_000_000), Span::SECOND);
+        assert_eq!([5, 3, 4].map(|cost| pool.spend(cost)), receipts);
+        assert!(pool.unspent().is_none());
+    }
+
+    #[test]
+    fn units_of_a_window_are_over_before_it_is_and_others_when_they_are_old() {
+        let window = Span::SECOND;
+        let spent = |quota: Quota, keep_for| {
+            let charge = take(&quota, View::ABSENT, 4, 7_400_000).decision;
+            // This process's clock is some way behind that of the store.
+            let pool = Pool::new(owner(quota), &charge, Micros::new(300_000), keep_for);
+            let over = (300_000..2_000_000).find(|us| pool.left(Micros::new(*us)) == 0);
+            over.map(|us| us - 300_000)
+        };
+        let epoch = Quota::fixed_window(20, window, Anchor::Epoch).unwrap();
+        let first = Quota::fixed_window(20, window, Anchor::FirstRequest).unwrap();
+        let log = Quota::sliding_log(20, window).unwrap();
+        let half = Span::from_micros(500_000).unwrap();
+        assert_eq!(spent(epoch, window), Some(550_000));
+        assert_eq!(spent(epoch, half), Some(500_000));
+        assert_eq!(spent(first, window), Some(950_000));
+        assert_eq!(spent(log, half), Some(500_000));
+    }
+
+    #[test]
+    fn small_limits_are_not_taken_ahead_and_others_in_part() {
+        let of = |limit, lease| {
+            let quota = Quota::sliding_log(limit, Span::SECOND).unwrap();
+            units(&quota, lease)
+        };
+        assert_eq!([of(5, 20), of(7, 1), of(8, 1), of(8, 20)], [0, 0, 1, 2]);
+        assert_eq!([of(79, 20), of(80, 20), of(1_000_000, 20)], [19, 20, 20]);
+        let brief = Span::from_micros(100_000).unwrap();
+        let window = Quota::fixed_window(100, brief, Anchor::Epoch).unwrap();
+        assert_eq!(units(&window, 20), 0);
+        let log = Quota::sliding_log(100, brief).unwrap();
+        assert_eq!(units(&log, 20), 20);
+    }
+}
