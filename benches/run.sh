@@ -1,6 +1,7 @@
 #!/bin/sh
-# Jeton against its peers in one run: in this process, and as a proxy. Prints tables with ratios.
+# Jeton against its peers in one run: in this process, on Redis, and as a proxy. Prints tables with ratios.
 set -eu
 cd "$(dirname "$0")"
 cargo run --release --quiet --bin in_process
+cargo run --release --quiet --bin redis
 sh relay.sh
