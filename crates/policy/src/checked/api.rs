@@ -46,6 +46,7 @@ pub(super) const API: Vocabulary = Vocabulary {
 
 /// A shorter one could be tried out.
 const STRONG: usize = 16;
+const RANDOM: &str = "a random one: openssl rand -hex 32";
 
 pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Api>> {
     let section = Section::open(cx, &API, root.item("api")?)?;
@@ -83,9 +84,8 @@ fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: 
 }
 
 fn token(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Secret> {
-    let random = || "a random one: openssl rand -hex 32";
     let parse = |text: &str| {
-        let fault = |why: &str| Fault::new(code::TOKEN, format!("`{key}` {why}")).fix(random());
+        let fault = |why: &str| Fault::new(code::TOKEN, format!("`{key}` {why}")).fix(RANDOM);
         match text {
             "" => Err(fault("is empty, and whoever sends none has it")),
             _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
@@ -95,12 +95,21 @@ fn token(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Secre
         }
     };
     let token = section.parsed(cx, key, parse)?;
-    if token.value.get().expose().len() < STRONG {
+    warn_if_weak(cx, section, key, token.value.get());
+    Some(token.value.get().clone())
+}
+
+pub(super) fn warn_if_weak(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    key: &str,
+    secret: &Secret,
+) {
+    if secret.expose().len() < STRONG {
         let what = format!("`{key}` has fewer than {STRONG} characters");
-        let fault = Fault::new(code::WEAK_TOKEN, what).fix(random());
+        let fault = Fault::new(code::WEAK_TOKEN, what).fix(RANDOM);
         cx.findings.warning(section.mark_of(key), fault);
     }
-    Some(token.value.get().clone())
 }
 
 /// Two tokens that are one would let callers do what operators may.

@@ -3,6 +3,7 @@
 mod doors;
 mod forged;
 mod reach;
+mod store;
 mod terms;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +13,7 @@ use jeton_wire::client_ip::{Prefixes, Source, Trust};
 use super::Draft;
 use super::addresses::shown;
 use crate::diagnostic::{Fault, code};
-use crate::raw::{Context, Item, Section, Table, Value};
+use crate::raw::{Context, Section, Value};
 use crate::rule::{Allowance, Mode};
 use crate::settings::Settings;
 use crate::source::Mark;
@@ -37,6 +38,7 @@ pub(super) fn warn(
     }
     trust(cx, root, settings);
     doors::warn(cx, root, settings, drafts);
+    store::warn(cx, root, settings, drafts);
     for draft in drafts {
         if let Allowance::Quota(terms) = &draft.rule.allowance {
             warn_about_terms(
@@ -115,10 +117,15 @@ fn shadow_replaces(cx: &mut Context<'_>, drafts: &[Draft], draft: &Draft) {
 
 /// Where a setting of a section stands.
 fn place(root: &Section<'_>, section: &str, key: &str) -> Mark {
-    let table = |item: &Item| match &item.value {
-        Value::Table(table) => Table::get(table, key).map(|item| item.mark),
+    let section_mark = || root.item(section).map(|item| item.mark);
+    let mark = written(root, section, key).or_else(section_mark);
+    mark.unwrap_or_default()
+}
+
+/// Where a setting of a section stands, if it is written out.
+fn written(root: &Section<'_>, section: &str, key: &str) -> Option<Mark> {
+    match &root.item(section)?.value {
+        Value::Table(table) => table.get(key).map(|item| item.mark),
         _ => None,
-    };
-    root.item(section)
-        .map_or_else(Mark::default, |item| table(item).unwrap_or(item.mark))
+    }
 }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::checked::api::warn_if_weak;
 use crate::checked::sections::between;
 use crate::diagnostic::{Fault, code};
 use crate::raw::{Context, Section};
 use crate::redis_url::RedisUrl;
 use crate::secret::Secret;
+use crate::setting::Origin;
 use crate::settings::{Lease, Redis};
 
 /// Settings that no other kind takes.
@@ -54,7 +56,7 @@ pub(super) fn redis(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Redis
     let tls = url.as_ref().is_none_or(|url| url.value.get().1);
     let tls_root = tls_root(cx, section, tls);
     let prefix = section.parsed(cx, "prefix", prefix);
-    let key_secret = section.parsed(cx, "key_secret", key_secret);
+    let key_secret = key_secret(cx, section);
     let deny_cache = between(cx, section, "deny_cache", Duration::from_millis(1), MINUTE);
     let lease = lease(cx, section);
 
@@ -65,7 +67,7 @@ pub(super) fn redis(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Redis
         prefix: prefix
             .map(|prefix| prefix.value.get().clone())
             .unwrap_or_default(),
-        key_secret: key_secret.map(|secret| secret.value.get().clone()),
+        key_secret,
         deny_cache,
         lease,
         ..Redis::new(url.value.get().0.clone())
@@ -110,7 +112,19 @@ fn prefix(text: &str) -> Result<String, Fault> {
     }
 }
 
-fn key_secret(text: &str) -> Result<Secret, Fault> {
+fn key_secret(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Secret> {
+    let secret = section.parsed(cx, "key_secret", parse_key_secret)?.value;
+    warn_if_weak(cx, section, "key_secret", secret.get());
+    if secret.origin() == &Origin::Literal {
+        let fault = Fault::new(code::SECRET_IN_FILE, "`key_secret` stands in the file")
+            .label("whoever reads both can try out whose keys they are")
+            .fix("key_secret = { env = \"KEY_SECRET\" }");
+        cx.findings.warning(section.mark_of("key_secret"), fault);
+    }
+    Some(secret.get().clone())
+}
+
+fn parse_key_secret(text: &str) -> Result<Secret, Fault> {
     match text {
         "" => Err(
             Fault::new(code::EMPTY, "an empty `key_secret` hides nothing")
