@@ -57,6 +57,9 @@ pub(crate) struct RuleEntry<'a> {
     missing: String,
     /// What a request costs and when that is known; empty if it is one unit at once.
     settling: String,
+    /// Whether units are taken ahead of the store, and of which requests.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    lease: String,
     /// Where requests say which plan they have; empty without plans.
     plan: String,
     /// What each plan allows.
@@ -98,6 +101,14 @@ struct WorstCase {
     interval: String,
     any_second: Option<u64>,
     any_minute: Option<u64>,
+    /// Units that pass beyond these for each process that may have taken them ahead.
+    #[serde(skip_serializing_if = "is_none")]
+    per_process: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_none(units: &u64) -> bool {
+    *units == 0
 }
 
 /// The quota as it was written; spans in microseconds, exactly.
@@ -137,13 +148,15 @@ impl<'a> RuleEntry<'a> {
             at_most,
             interval,
             settling,
+            lease,
             plan,
             plans,
             trial,
             any_second,
             any_minute,
+            per_process,
             ..
-        } = RuleWords::of(rule.rule());
+        } = rule.words();
         Self {
             name: rule.name(),
             mode: rule.mode().word(),
@@ -154,6 +167,7 @@ impl<'a> RuleEntry<'a> {
             scope,
             missing,
             settling,
+            lease,
             plan,
             plans: plans.into_iter().map(OtherTerms::from).collect(),
             trial: trial.map(OtherTerms::from),
@@ -162,6 +176,7 @@ impl<'a> RuleEntry<'a> {
                 interval,
                 any_second,
                 any_minute,
+                per_process,
             },
         }
     }

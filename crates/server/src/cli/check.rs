@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use jeton::policy::{Diagnostic, Loaded, PolicyTable, Report, schema};
+use jeton::policy::{Diagnostic, Loaded, PolicyTable, Report, StoreWords, schema};
 use serde::Serialize;
 
 use super::args::Check;
@@ -75,6 +75,9 @@ struct Document<'a> {
     ok: bool,
     errors: usize,
     warnings: usize,
+    /// What its store brings with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<StoreWords>,
     rules: Vec<RuleEntry<'a>>,
     diagnostics: Vec<&'a Diagnostic>,
     /// Why there is nothing to check.
@@ -90,6 +93,7 @@ impl<'a> Document<'a> {
             ok: false,
             errors: 0,
             warnings: 0,
+            store: None,
             rules,
             diagnostics,
             error: None,
@@ -105,6 +109,10 @@ impl<'a> Document<'a> {
             ok: loaded.is_ok(),
             errors: report.errors(),
             warnings: report.warnings(),
+            store: loaded
+                .as_ref()
+                .ok()
+                .map(|loaded| StoreWords::of(&loaded.policy)),
             rules: rules.iter().map(RuleEntry::of).collect(),
             diagnostics: report.iter().collect(),
             ..Self::new(file)
