@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jeton::policy::{NoReferences, Policy, Source};
 use jeton::{Clock, Gate, NamedCharge, StoreState, Verb};
-use jeton_core::{Cost, Op, Plan, Quota, RuleId, Span, Store as _, Submitted, When};
+use jeton_core::{Answers, Cost, Op, Plan, Quota, RuleId, Span, Store as _, Submitted, When};
 use jeton_testkit::laws::full_size;
 use jeton_testkit::proxy::{Fault, Proxy, Refusal};
 use jeton_testkit::redis_server::{Version, wait_until};

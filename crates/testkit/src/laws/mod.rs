@@ -145,6 +145,19 @@ pub fn all(make: Make<'_>) {
     }
 }
 
+/// How often a law repeats itself. With a store on a server, which has a clock of its own, each step is
+/// a round trip: so it does less there, and at full size what others do in a quick run.
+fn repeats(make: Make<'_>, quick: u64, full: u64) -> u64 {
+    /// Less often by so much.
+    const ON_A_SERVER: u64 = 16;
+    let is_on_a_server = make(StoreConfig::default()).has_own_clock();
+    match (is_on_a_server, full_size()) {
+        (true, false) => quick.div_ceil(ON_A_SERVER),
+        (true, true) | (false, false) => quick,
+        (false, true) => full,
+    }
+}
+
 /// Whether the suites run at full size.
 pub fn full_size() -> bool {
     std::env::var_os("JETON_FULL").is_some_and(|value| value == "1")

@@ -6,13 +6,14 @@ use jeton_core::{Quota, Receipt};
 
 use super::desk::{DAY, Desk, Key, SECOND, kinds};
 use super::translate::{act_of, quota_of, told_of};
-use super::{Make, full_size};
+use super::{Make, full_size, repeats};
 use crate::trace::{Ask, Event, Family, Memory, Subject, Told, compare};
 
 /// Every act on one key is answered as the model of its algorithm answers it: decision, remaining,
 /// reset and wait, over backward clocks, changed quotas, refunds, settles and debt.
 pub fn the_store_equals_the_models(make: Make<'_>) {
-    let (traces, steps) = if full_size() { (2500, 200) } else { (150, 60) };
+    let traces = repeats(make, 150, 2500);
+    let steps = if full_size() { 200 } else { 60 };
     for family in Family::ALL.into_iter().chain(Family::HELD) {
         let subject = || OneKey {
             desk: Desk::with_keys(make, 1000),

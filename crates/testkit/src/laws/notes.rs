@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jeton_core::Micros;
 
-use super::Make;
 use super::desk::{Desk, HOUR, SECOND};
 use super::threads::{THREADS, on_threads};
+use super::{Make, repeats};
 
 fn names(desk: &Desk) -> Vec<Vec<u8>> {
     let notes = desk.notes();
@@ -81,11 +81,11 @@ pub fn a_note_is_over_at_its_end(make: Make<'_>) {
 /// Eight threads set and remove notes of their own and fight over a common one: none is lost, and
 /// of all who set or removed the common one, each but the first was told of the one before.
 pub fn threads_lose_no_note(make: Make<'_>) {
-    const ROUNDS: u64 = 200;
+    let rounds = repeats(make, 200, 200);
     let desk = Desk::new(make);
     let balance: i64 = on_threads(|thread| {
         let mut balance = 0;
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             let name = [thread, round].map(u64::to_be_bytes).concat();
             assert!(!desk.put(&name, b"mine", None));
             if round % 3 == 0 {
@@ -102,7 +102,7 @@ pub fn threads_lose_no_note(make: Make<'_>) {
     let listed = names(&desk);
     let common = i64::from(listed.contains(&b"common".to_vec()));
     assert_eq!(balance, common, "set and removed as often as was said");
-    let own = THREADS * (ROUNDS - ROUNDS.div_ceil(3)) + u64::try_from(common).unwrap_or(0);
+    let own = THREADS * (rounds - rounds.div_ceil(3)) + u64::try_from(common).unwrap_or(0);
     assert_eq!(listed.len() as u64, own);
     assert!(listed.is_sorted());
 }

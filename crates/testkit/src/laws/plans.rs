@@ -6,7 +6,7 @@ use jeton_core::{Mode, OnDeny, Op, Receipt, RuleId, Span};
 use super::desk::{DAY, Desk, HOUR, SECOND};
 use super::threads::on_threads;
 use super::translate::{act_of, quota_of, told_of};
-use super::{Make, full_size};
+use super::{Make, repeats};
 use crate::model::plan::{Op as ModelOp, PlanVerdict, act};
 use crate::model::{self, Answer, Model, ModelQuota};
 use crate::random::Random;
@@ -30,7 +30,7 @@ enum Time {
 
 /// Each answer to a random plan is the one that the models give, and so is its verdict.
 pub fn random_plans_equal_the_models(make: Make<'_>) {
-    let traces = if full_size() { 2000 } else { 60 };
+    let traces = repeats(make, 60, 2000);
     let desk = Desk::with_keys(make, 100_000);
     let start = desk.at(desk.now_us + 10 * DAY);
     for trace in 0..traces {
@@ -41,7 +41,7 @@ pub fn random_plans_equal_the_models(make: Make<'_>) {
 
 /// The same by eight threads at once, on keys of their own in one store.
 pub fn threads_of_random_plans_equal_the_models(make: Make<'_>) {
-    let traces = if full_size() { 200 } else { 8 };
+    let traces = repeats(make, 8, 200);
     let desk = Desk::with_keys(make, 100_000);
     let start = desk.at(desk.now_us + 10 * DAY);
     on_threads(|thread| {

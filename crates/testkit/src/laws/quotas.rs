@@ -2,8 +2,8 @@
 
 use jeton_core::{Quota, Rate};
 
-use super::Make;
 use super::desk::{DAY, Desk, HOUR, Key, denied, kinds, span};
+use super::{Make, repeats};
 use crate::random::Random;
 
 /// What is used stays used: available = max(0, new limit − used).
@@ -27,7 +27,7 @@ pub fn owed_units_stay_owed_under_another_quota(make: Make<'_>) {
 pub fn f49_a_raise_never_turns_an_allow_into_a_deny(make: Make<'_>) {
     let desk = Desk::new(make);
     let mut random = Random::new(49);
-    for round in 0..200_u64 {
+    for round in 0..repeats(make, 200, 200) {
         let name = round.to_be_bytes();
         for kind in 0..5 {
             let mut now = desk.at(desk.now_us + random.below(HOUR));

@@ -8,19 +8,19 @@ use jeton_core::{Fit, Quota, Receipt};
 
 use super::desk::{DAY, Desk, Key, START, concurrency, kinds, ticket};
 use super::reservations::{Reservation, moot};
-use super::{Make, full_size};
+use super::{Make, repeats};
 use crate::random::Random;
 
 pub(super) const THREADS: u64 = 8;
 
-fn takes_per_thread() -> u64 {
-    if full_size() { 100_000 } else { 2000 }
+fn takes_per_thread(make: Make<'_>) -> u64 {
+    repeats(make, 2000, 100_000)
 }
 
 /// Eight threads on one key admit exactly its limit, on every algorithm, while their common clock
 /// moves on by a microsecond with every take.
 pub fn threads_admit_exactly_the_limit(make: Make<'_>) {
-    let takes = takes_per_thread();
+    let takes = takes_per_thread(make);
     let limit = THREADS * takes * 3 / 8;
     for quota in kinds(limit, 30 * DAY) {
         let desk = Desk::new(make);
@@ -45,7 +45,7 @@ pub fn threads_admit_exactly_the_limit(make: Make<'_>) {
 /// charged is what was admitted for it.
 pub fn threads_on_random_pairs_charge_what_they_admit(make: Make<'_>) {
     const NAMES: usize = 16;
-    let takes = takes_per_thread();
+    let takes = takes_per_thread(make);
     let desk = Desk::new(make);
     let quotas = kinds(THREADS * takes / 5, 30 * DAY);
     let names: Vec<[u8; 8]> = (0..NAMES).map(usize::to_be_bytes).collect();
@@ -86,11 +86,12 @@ pub fn threads_hold_at_most_the_limit(make: Make<'_>) {
     let quota = concurrency(LIMIT, DAY);
     let clock_us = AtomicU64::new(START);
     let keys = [b"a", b"b", b"c"].map(|name| Key::new(1, name, &quota));
+    let takes = takes_per_thread(make);
     let in_flight = [const { AtomicU64::new(0) }; 3];
     let refused: u64 = on_threads(|thread| {
         let mut random = Random::new(thread);
         let mut refused = 0;
-        for _ in 0..takes_per_thread() {
+        for _ in 0..takes {
             let (at, units) = (random.index(keys.len()), random.between(1, 3));
             let now = desk.at(clock_us.fetch_add(random.below(2), Ordering::Relaxed));
             let held = now.hold(&keys[at], units);
@@ -124,7 +125,7 @@ pub fn threads_hold_at_most_the_limit(make: Make<'_>) {
 /// are told at what, and what the rule was given back is what that one gave.
 pub fn threads_settle_a_reservation_once(make: Make<'_>) {
     const UNITS: u64 = 10;
-    let count = takes_per_thread() / 8;
+    let count = takes_per_thread(make) / 8;
     let record = ticket(DAY);
     let ids: Vec<[u8; 8]> = (0..count).map(u64::to_be_bytes).collect();
     let mut quotas = kinds(count * UNITS, 30 * DAY).to_vec();
@@ -176,7 +177,7 @@ pub fn threads_settle_a_reservation_once(make: Make<'_>) {
 /// an id is given once, and what is charged in the end is what was settled, and what was not yet.
 pub fn threads_reserve_and_settle_what_is_charged(make: Make<'_>) {
     const UNITS: u64 = 10;
-    let count = takes_per_thread() / 10;
+    let count = takes_per_thread(make) / 10;
     let record = ticket(DAY);
     let ids: Vec<[u8; 8]> = (0..count).map(u64::to_be_bytes).collect();
     for quota in &kinds(count * UNITS / 2, 30 * DAY) {
