@@ -1,13 +1,14 @@
 -- Token bucket, which is GCRA: units owed, and the anchor after which they come back.
--- One unit takes q us and r n-ths of one.
+-- One unit takes `span` us and `r` n-ths of one.
 
-local function bucket()
+do
   -- The instant `k` units after another, as whole us and n-ths.
   local function later(op, at, part, k)
     local parts = k * op.r + part
-    local due = at + k * op.span + div(parts, op.n)
+    local rest = parts % op.n
+    local due = at + k * op.span + (parts - rest) / op.n
     if due < HORIZON then
-      return due, parts % op.n
+      return due, rest
     end
     return HORIZON, 0
   end
@@ -23,10 +24,10 @@ local function bucket()
   local function units_in(op, elapsed, part, most)
     local d = op.span * op.n + op.r
     if elapsed * op.n <= EXACT then
-      return min(most, div(saturating_sub(elapsed * op.n, part), d))
+      return min(most, div(max(0, elapsed * op.n - part), d))
     end
     -- Estimated in doubles, which is off by little, and put right by exact spans.
-    local k = min(most, floor(elapsed / d * op.n))
+    local k = min(most, math.floor(elapsed / d * op.n))
     while k > 0 and not come_within(op, k, part, elapsed, 0) do
       k = k - 1
     end
@@ -36,39 +37,31 @@ local function bucket()
     return k
   end
 
-  local function full_us(s)
-    return s.full + (s.full_part > 0 and 1 or 0)
-  end
-
-  local function read(op)
-    return read_cell(op) and op.b <= MAX_UNITS
-  end
-
   local function load(op)
-    local s = { rewound = false, at = now, part = 0, owed = 0, full = now, full_part = 0 }
-    local owed = op.b
-    if owed == 0 then
-      return s
+    local at, part, owed = read_cell(op)
+    if not at or owed > MAX_UNITS then
+      return nil
     end
-    local at, part = op.at, op.a
-    if part >= op.n then
-      -- Another quota has other n-ths: what does not fit counts as one us more.
-      at, part = at + 1, 0
+    local full, full_part, rewound = 0, 0, false
+    if owed > 0 then
+      if part >= op.n then
+        -- Another quota has other n-ths: what does not fit counts as one us more.
+        at, part = at + 1, 0
+      end
+      if now < at then
+        rewound, at, part = true, now, 0
+      end
+      full, full_part = later(op, at, part, owed)
     end
-    if now < at then
-      s.rewound, at, part = true, now, 0
-    end
-    local full, full_part = later(op, at, part, owed)
-    if full + (full_part > 0 and 1 or 0) <= now then
-      return s
+    if full < now or (full == now and full_part == 0) then
+      return { rewound = false, at = now, part = 0, owed = 0, full = now, full_part = 0 }
     end
     -- The anchor moves over every unit that has come back by now.
     local back = units_in(op, now - at, part, owed)
     if back > 0 then
       at, part = later(op, at, part, back)
     end
-    s.at, s.part, s.owed, s.full, s.full_part = at, part, owed - back, full, full_part
-    return s
+    return { rewound = rewound, at = at, part = part, owed = owed - back, full = full, full_part = full_part }
   end
 
   local function room(op, s)
@@ -84,7 +77,7 @@ local function bucket()
     if s.owed == 0 then
       return erase(op)
     end
-    write_cell(op, s.at, s.part, s.owed, 0, full_us(s))
+    write_cell(op, s.at, s.part, s.owed, 0, s.full + (s.full_part > 0 and 1 or 0))
   end
 
   -- What settles and gives back needs.
@@ -96,7 +89,7 @@ local function bucket()
       if elapsed * op.n + part <= EXACT then
         return min(most, div_ceil(elapsed * op.n + part, d))
       end
-      local k = min(most, floor(elapsed / d * op.n))
+      local k = min(most, math.floor(elapsed / d * op.n))
       while k > 0 and not come_within(op, k, 0, elapsed, part) do
         k = k - 1
       end
@@ -109,7 +102,7 @@ local function bucket()
     end
 
     local function give(op, s, units)
-      s.owed = saturating_sub(s.owed, units)
+      s.owed = max(0, s.owed - units)
       if s.owed == 0 then
         s.at, s.part, s.full, s.full_part = now, 0, now, 0
       else
@@ -131,11 +124,11 @@ local function bucket()
     end
 
     function algorithm.raise(op, s, units, most_debt)
-      charge(op, s, min(units, saturating_sub(op.limit + most_debt, s.owed)))
+      charge(op, s, min(units, max(0, op.limit + most_debt - s.owed)))
     end
 
     algorithm.give = give
   end
 
-  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
+  algorithms[BUCKET] = { load = load, room = room, charge = charge, write = write, settling = settling }
 end

@@ -1,36 +1,33 @@
 -- Concurrency: units in flight, each held by somebody until it is given back or its lease ends.
 -- Entries are holders: the end of the lease in raw time, an id, units; they stand in no order.
 
-local function concurrency()
+do
   local HALF = 2147483648 -- ids more than this ahead of another count as behind it
 
-  local function read(op)
-    local bytes = read_string('GET', op.key)
-    if bytes == nil then
-      return true
-    elseif not bytes or not read_tail_head(op, bytes) then
-      return false
-    end
-    return op.first == 0 and #bytes == TAIL_BYTES + op.count * ENTRY_BYTES
-  end
-
-  -- Units of the live holders, and when the first and the last of their leases end.
+  -- Units of the live holders, and when the last of their leases ends.
   local function load(op)
+    local bytes = read_string('GET', op.key)
+    if bytes ~= nil and not (bytes and read_head(op, bytes) and op.first == 0
+      and #bytes == HEAD_BYTES + op.count * ENTRY_BYTES) then
+      return nil
+    end
     local s = { raw = now, rewound = false, stored = 0, count = 0, units = 0, last = 0,
       stamps = {}, ids = {}, costs = {} }
     if not op.old then
       return s
     end
-    local raw = op.raw + saturating_sub(now, op.at)
+    local raw = op.raw + max(0, now - op.at)
     s.stored = op.count
     for index = 1, op.count do
-      local stamp, id, cost = unpack_bytes(ENTRY, op.old, TAIL_BYTES + (index - 1) * ENTRY_BYTES + 1)
+      local stamp, id, cost = unpack_bytes(ENTRY, op.old, HEAD_BYTES + (index - 1) * ENTRY_BYTES + 1)
       s.stamps[index], s.ids[index], s.costs[index] = stamp, id, cost
       if stamp > raw then
         s.units, s.last = s.units + cost, max(s.last, stamp)
       end
     end
-    op.is_bad = s.units > MAX_UNITS or s.last > EXACT
+    if s.units > MAX_UNITS or s.last > EXACT then
+      return nil
+    end
     -- With nobody left it starts over, and raw time is real time again.
     if s.units > 0 then
       s.raw, s.count, s.rewound = raw, op.count, now < op.at
@@ -132,7 +129,9 @@ local function concurrency()
 
   local function decide(op)
     local act, s = op.act, load(op)
-    if act == HOLD and op.cost > 0 then
+    if not s then
+      return nil
+    elseif act == HOLD and op.cost > 0 then
       return hold(op, s)
     elseif act == TAKE and op.cost > 0 then
       return IMPOSSIBLE
@@ -143,16 +142,9 @@ local function concurrency()
     elseif act == RENEW then
       return renew(op, s)
     elseif act == RESET then
-      op.edit = ERASE
+      op.erases = true
     end
     return SETTLED
-  end
-
-  local function reanchor(op)
-    local s = load(op)
-    if s.rewound then
-      return s
-    end
   end
 
   local function write(op, s)
@@ -167,9 +159,10 @@ local function concurrency()
     if units == 0 then
       return erase(op)
     end
-    local until_us = stored(now + saturating_sub(last, s.raw))
-    set(op, tail_head(op, s.raw, s.stored, 0, until_us) .. table.concat(entries), until_us)
+    local until_us = min(now + max(0, last - s.raw), HORIZON)
+    local bytes = head(op, s.raw, s.stored, 0, until_us) .. table.concat(entries)
+    call('SET', op.key, bytes, expiry(until_us))
   end
 
-  return { read = read, decide = decide, reanchor = reanchor, write = write }
+  algorithms[CONCURRENCY] = { decide = decide, load = load, write = write }
 end

@@ -1,7 +1,7 @@
 -- Fixed window: a count that starts over when its window ends.
 -- Units above the limit are debt: they count in the windows that follow.
 
-local function fixed_window()
+do
   -- The end of the window that a first charge now would fall into.
   local function fresh_end(op)
     if op.kind == FIXED_EPOCH then
@@ -16,7 +16,7 @@ local function fixed_window()
       return
     end
     local passed = div(now - s.window_end, op.span)
-    local debt = saturating_sub(s.debt, op.limit * passed)
+    local debt = max(0, s.debt - op.limit * passed)
     s.count = min(debt, op.limit)
     s.debt = debt - s.count
     s.window_end = s.window_end + (passed + 1) * op.span
@@ -36,14 +36,13 @@ local function fixed_window()
     end
   end
 
-  local function read(op)
-    return read_cell(op) and op.a + op.b <= MAX_UNITS
-  end
-
   local function load(op)
-    local s = { rewound = false, window_end = 0, count = 0, debt = 0 }
-    if op.old then
-      s.window_end, s.count, s.debt = op.at, op.a, op.b
+    local window_end, count, debt = read_cell(op)
+    if not window_end or count + debt > MAX_UNITS then
+      return nil
+    end
+    local s = { rewound = false, window_end = window_end, count = count, debt = debt }
+    if count + debt > 0 then
       roll(op, s)
     end
     reanchor(op, s)
@@ -67,7 +66,7 @@ local function fixed_window()
   end
 
   -- What settles and gives back needs.
-  local function settling(algorithm)
+  local function settling(algorithm, room_and_debt)
     local function give(_, s, units)
       local debt = min(units, s.debt)
       s.debt = s.debt - debt
@@ -88,5 +87,6 @@ local function fixed_window()
     algorithm.give = give
   end
 
-  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
+  algorithms[FIXED_EPOCH] = { load = load, room = room, charge = charge, write = write, settling = settling }
+  algorithms[FIXED_FIRST] = algorithms[FIXED_EPOCH]
 end

@@ -3,7 +3,7 @@
 
 local MAX_COUNTER_UNITS = 30000000 -- the largest limit of a counter
 
-local function sliding_counter()
+do
   -- The first us of a window at which `units` of `fading` have faded: ceil(units * span / fading), in
   -- parts that stay exact.
   local function faded_at(op, units, fading)
@@ -20,7 +20,7 @@ local function sliding_counter()
     if s.prev * elapsed <= EXACT then
       return s.prev - div(s.prev * elapsed, op.span)
     end
-    local faded = min(s.prev, floor(s.prev * (elapsed / op.span)))
+    local faded = min(s.prev, math.floor(s.prev * (elapsed / op.span)))
     while faded > 0 and faded_at(op, faded, s.prev) > elapsed do
       faded = faded - 1
     end
@@ -41,7 +41,7 @@ local function sliding_counter()
     if passed == 1 then
       s.prev = s.cur
     else
-      s.debt = saturating_sub(s.debt, op.limit * (passed - 2))
+      s.debt = max(0, s.debt - op.limit * (passed - 2))
       s.prev = min(s.debt, op.limit)
       s.debt = s.debt - s.prev
     end
@@ -50,15 +50,13 @@ local function sliding_counter()
     s.start = s.start + passed * op.span
   end
 
-  local function read(op)
-    return read_cell(op) and max(op.a, op.b, op.c) <= MAX_COUNTER_UNITS
-  end
-
   local function load(op)
-    local s = { rewound = false, start = 0, prev = 0, cur = 0, debt = 0 }
-    if op.old then
-      s.rewound = now < op.at
-      s.start, s.prev, s.cur, s.debt = min(op.at, now), op.a, op.b, op.c
+    local start, prev, cur, debt = read_cell(op)
+    if not start or max(prev, cur, debt) > MAX_COUNTER_UNITS then
+      return nil
+    end
+    local s = { rewound = now < start, start = min(start, now), prev = prev, cur = cur, debt = debt }
+    if prev + cur + debt > 0 then
       roll(op, s)
     end
     if s.prev == 0 and s.cur == 0 and s.debt == 0 then
@@ -87,7 +85,7 @@ local function sliding_counter()
   end
 
   -- What settles and gives back needs.
-  local function settling(algorithm)
+  local function settling(algorithm, room_and_debt)
     local function give(_, s, units)
       local debt = min(units, s.debt)
       local cur = min(units - debt, s.cur)
@@ -111,5 +109,5 @@ local function sliding_counter()
     algorithm.give = give
   end
 
-  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling }
+  algorithms[COUNTER] = { load = load, room = room, charge = charge, write = write, settling = settling }
 end

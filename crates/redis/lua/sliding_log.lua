@@ -4,14 +4,14 @@
 -- needs is read, and a charge is an append: neither takes longer when the log is long. Entries that a
 -- decision went by are touched: they are told to the caller, who explains the decision with them.
 
-local function sliding_log()
+do
   -- So many entries are read at once. A log that is no longer is written as a whole.
   local NEAR = 32
-  local NEAR_BYTES = TAIL_BYTES + NEAR * ENTRY_BYTES
+  local NEAR_BYTES = HEAD_BYTES + NEAR * ENTRY_BYTES
 
   -- Where the entry that is `index` from the first stands, from 0.
   local function offset(op, index)
-    return TAIL_BYTES + (op.first + index) * ENTRY_BYTES
+    return HEAD_BYTES + (op.first + index) * ENTRY_BYTES
   end
 
   local function bytes_of(op, index, many)
@@ -66,11 +66,15 @@ local function sliding_log()
     end)
   end
 
+  -- Reads the log, once; false if what stands there is none.
   local function read(op)
+    if op.old then
+      return true
+    end
     local bytes = read_string('GETRANGE', op.key, 0, NEAR_BYTES - 1)
     if bytes == '' then
       return call('EXISTS', op.key) == 0
-    elseif not bytes or not read_tail_head(op, bytes) then
+    elseif not bytes or not read_head(op, bytes) then
       return false
     end
     op.is_whole, op.far, op.touched = #bytes < NEAR_BYTES, {}, {}
@@ -79,11 +83,14 @@ local function sliding_log()
   end
 
   local function load(op)
+    if not read(op) then
+      return nil
+    end
     local s = { rewound = false, raw = now, gone = 0, live = 0, base = 0, used = 0, last = now }
     if not op.old then
       return s
     end
-    local raw = op.raw + saturating_sub(now, op.at)
+    local raw = op.raw + max(0, now - op.at)
     s.gone = search(op, 0, function(index)
       local stamp = entry(op, index)
       return stamp + op.span <= raw
@@ -98,13 +105,16 @@ local function sliding_log()
     -- With nothing in force the log starts over, and raw time is real time again.
     if s.used > 0 then
       s.raw, s.live, s.rewound = raw, op.count - s.gone, now < op.at
-      touch(op, s.gone)
-      touch(op, op.count - 1)
-      touch(op, op.count - 2)
-      touch(op, index_of(op, s, 1))
+      if not op.is_whole then
+        touch(op, s.gone)
+        touch(op, op.count - 1)
+        touch(op, op.count - 2)
+        touch(op, index_of(op, s, 1))
+      end
     end
-    op.is_bad = s.used > MAX_UNITS or s.last > EXACT
-    return s
+    if s.used <= MAX_UNITS and s.last <= EXACT then
+      return s
+    end
   end
 
   local function room(op, s)
@@ -112,7 +122,7 @@ local function sliding_log()
   end
 
   local function explain_wait(op, s, cost)
-    if s.live > 0 then
+    if s.live > 0 and not op.is_whole then
       touch(op, index_of(op, s, s.used + cost - op.limit))
     end
   end
@@ -184,7 +194,8 @@ local function sliding_log()
       local before = s.lowered.index * ENTRY_BYTES
       entries = entries:sub(1, before) .. lowered(entries:sub(before + 1), s.lowered.units)
     end
-    set(op, tail_head(op, s.raw, #entries / ENTRY_BYTES, 0, until_us) .. entries, until_us)
+    local bytes = head(op, s.raw, #entries / ENTRY_BYTES, 0, until_us) .. entries
+    call('SET', op.key, bytes, expiry(until_us))
   end
 
   -- A long log: only what changes, unless most of the string is no longer in use.
@@ -200,21 +211,23 @@ local function sliding_log()
       local later = bytes_of(op, index, count - index)
       call('SETRANGE', op.key, offset(op, index), lowered(later, units))
     end
-    local idle = (op.bytes - TAIL_BYTES) / ENTRY_BYTES - count
+    local idle = (op.bytes - HEAD_BYTES) / ENTRY_BYTES - count
     if idle > max(count, NEAR) then
-      local from = TAIL_BYTES + first * ENTRY_BYTES
+      local from = HEAD_BYTES + first * ENTRY_BYTES
       local used = call('GETRANGE', op.key, from, from + count * ENTRY_BYTES - 1)
-      return set(op, tail_head(op, s.raw, count, 0, until_us) .. used, until_us)
+      call('SET', op.key, head(op, s.raw, count, 0, until_us) .. used, expiry(until_us))
+      return
     end
-    call('SETRANGE', op.key, 0, tail_head(op, s.raw, first + count, first, until_us))
-    expire(op, until_us)
+    call('SETRANGE', op.key, 0, head(op, s.raw, first + count, first, until_us))
+    local unit, ms = expiry(until_us)
+    call(unit == 'PX' and 'PEXPIRE' or 'PEXPIREAT', op.key, ms)
   end
 
   local function write(op, s)
     if s.used == 0 then
       return erase(op)
     end
-    local until_us = stored(now + saturating_sub(s.last + op.span, s.raw))
+    local until_us = min(now + max(0, s.last + op.span - s.raw), HORIZON)
     if not op.old or op.is_whole then
       return write_whole(op, s, until_us)
     end
@@ -222,7 +235,7 @@ local function sliding_log()
   end
 
   -- What settles and gives back needs.
-  local function settling(algorithm)
+  local function settling(algorithm, room_and_debt)
     local function give(op, s, units)
       local given = min(units, s.used)
       if given == 0 then
@@ -282,9 +295,13 @@ local function sliding_log()
     algorithm.give = give
   end
 
-  -- What the caller needs of the old state: its head, and the entries that were touched.
+  -- What the caller needs of the old state: all of a short log; of a long one its head, and the
+  -- entries that were touched.
   local function tell(op)
-    local indexes, parts = {}, { op.old:sub(1, TAIL_BYTES) }
+    if op.is_whole then
+      return op.old
+    end
+    local indexes, parts = {}, { op.old:sub(1, HEAD_BYTES) }
     for index in pairs(op.touched) do
       indexes[#indexes + 1] = index
     end
@@ -295,6 +312,6 @@ local function sliding_log()
     return table.concat(parts)
   end
 
-  return { read = read, load = load, room = room, charge = charge, write = write, settling = settling,
+  algorithms[LOG] = { load = load, room = room, charge = charge, write = write, settling = settling,
     explain_wait = explain_wait, tell = tell }
 end

@@ -16,7 +16,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::request;
-use crate::script::{PLANS, Script};
+use crate::script::{Algorithms, Script};
 use crate::trouble::{Redirection, Trouble, TroubleKind};
 use crate::way::Way;
 use jeton_core::{StoreError, StoreErrorKind, When, Written};
@@ -98,7 +98,7 @@ impl Call<'_> {
         let (name, script) = if knows_it {
             ("EVALSHA", self.script.sha1.as_str())
         } else {
-            ("EVAL", self.script.text)
+            ("EVAL", self.script.text.as_str())
         };
         let mut command = redis::cmd(name);
         command.arg(script).arg(self.keys.len());
@@ -139,15 +139,22 @@ impl Open {
             .and_then(Value::extract_error)
     }
 
-    /// Whether the server runs the script and tells the time: all that a call needs.
+    /// Whether the server runs scripts and tells the time: all that a call needs.
     async fn try_out(&mut self) -> Result<(), RedisError> {
         let head = request::head(When::StoreClock, std::iter::empty());
         let call = Call {
-            script: &PLANS,
+            script: Algorithms::default().script(),
             keys: vec![],
-            arguments: vec![&head],
+            arguments: vec![&head, b""],
         };
-        self.call(&call).await.map(drop)
+        let Err(error) = self.call(&call).await else {
+            return Ok(());
+        };
+        if Trouble::from(&error).kind != TroubleKind::Forbidden {
+            return Err(error);
+        }
+        // Of a command within a script, not every server says which one it was.
+        self.send(&redis::cmd("TIME")).await.and(Err(error))
     }
 }
 

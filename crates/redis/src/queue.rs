@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use jeton_core::{StoreError, StoreErrorKind, When, Written};
+use jeton_core::{Quota, StoreError, StoreErrorKind, When, Written};
 use redis::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 use crate::line::{Call, Failed, Line};
 use crate::reply::{self, Told};
 use crate::request::{self, Request};
-use crate::script::PLANS;
+use crate::script::Algorithms;
 
 /// The most plans that wait; more are told that the store cannot be reached.
 const MOST_WAITING: usize = 1 << 16;
@@ -217,11 +217,13 @@ impl Driver {
         };
         let head = request::head(first.when, batch.iter().map(|job| &*job.request));
         let packed = || batch.iter().flat_map(|job| &job.request.packed);
-        let ops = packed().map(|packed| packed.op.as_slice());
+        let ops: Vec<u8> = packed().flat_map(|packed| &packed.op).copied().collect();
+        let quotas = batch.iter().flat_map(|job| job.request.quotas());
+        let algorithms: Algorithms = quotas.map(Quota::kind).collect();
         let call = Call {
-            script: &PLANS,
+            script: algorithms.script(),
             keys: packed().map(|packed| packed.key.as_slice()).collect(),
-            arguments: std::iter::once(head.as_slice()).chain(ops).collect(),
+            arguments: vec![&head, &ops],
         };
         if first.asking {
             self.line.ask(&call, first.deadline).await

@@ -35,12 +35,14 @@ pub(crate) fn split(reply: Bytes, sizes: &[usize]) -> Option<Vec<Told>> {
     ));
     let mut told = Vec::with_capacity(sizes.len());
     for size in sizes {
-        let answer = *take(&mut rest, 1)?.first()?;
-        let mut ops = Vec::new();
-        for _ in 0..if answer == BAD { 0 } else { *size } {
-            let fit = *take(&mut rest, 1)?.first()?;
-            let bytes = u32::from_le_bytes(take(&mut rest, 4)?.as_ref().try_into().ok()?);
-            ops.push((fit, take(&mut rest, bytes as usize)?));
+        let (mut answer, mut ops) = (ALLOWED, Vec::with_capacity(*size));
+        for _ in 0..*size {
+            let head = take(&mut rest, 6)?;
+            let (answered, rest_of_head) = head.split_first()?;
+            let (fit, length) = rest_of_head.split_first()?;
+            let length = u32::from_le_bytes(length.try_into().ok()?);
+            answer = *answered;
+            ops.push((*fit, take(&mut rest, length as usize)?));
         }
         told.push(Told { now, answer, ops });
     }
