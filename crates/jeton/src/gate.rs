@@ -90,6 +90,9 @@ struct Inner {
     fingerprints: Fingerprints,
     #[cfg(feature = "settling")]
     open_holds: open_holds::OpenHolds,
+    /// Read by every task that settles; whoever can write waits for none.
+    #[cfg(feature = "settling")]
+    settling: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// A policy in force, with its counters and what operators have set beside it.
@@ -138,6 +141,8 @@ impl Gate {
             fingerprints: Fingerprints::new(&random()),
             #[cfg(feature = "settling")]
             open_holds: open_holds::OpenHolds::default(),
+            #[cfg(feature = "settling")]
+            settling: Arc::default(),
         }))
     }
 

@@ -43,7 +43,9 @@ impl Gate {
             }
             Reply::Later(later) => {
                 let (gate, live) = (self.clone(), Arc::clone(live));
+                let at_work = Arc::clone(&self.0.settling).try_read_owned();
                 let settling = async move {
+                    let _at_work = at_work;
                     gate.settled(&live, &known, ledger, &later.answers().await);
                 };
                 // Without a runtime nobody is left to carry it out: the charges stay.
@@ -52,6 +54,11 @@ impl Gate {
                 }
             }
         }
+    }
+
+    /// Waits for what is being settled.
+    pub(in crate::gate) async fn all_settled(&self) {
+        drop(self.0.settling.write().await);
     }
 
     /// Notes what has been settled, and lets those go on who waited for it.
