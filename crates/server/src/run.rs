@@ -156,7 +156,7 @@ impl Service {
         });
         let proxy = proxy.map(|proxy| {
             let draining = reaches(stopped.clone(), Phase::Draining);
-            tokio::spawn(proxy.serve(Arc::new(Door::new(gate, metrics)), draining))
+            tokio::spawn(proxy.serve(Arc::new(Door::new(gate.clone(), metrics)), draining))
         });
         until.await;
         drop(reload);
@@ -169,7 +169,10 @@ impl Service {
         if let Some(api) = api {
             ended("the API", api.await);
         }
-        drop((driving, telling));
+        // Nobody asks any more, and nobody takes ahead.
+        drop(driving);
+        gate.drain().await;
+        drop(telling);
     }
 }
 

@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::number::grouped;
 use crate::engine::{Event, Failed, InputError, Outcome, TraceLine, step};
 use lines::Lines;
-use place::Place;
+use place::{Place, on_server};
 use summary::Summary;
 
 /// Bytes of output gathered before they are written.
@@ -29,28 +29,29 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
     let policy = config::load(&flags.config)?.policy;
     let (name, input) = open(flags)?;
-    let place = match &flags.store {
-        None => Place::memory()?,
-        Some(url) => Place::at(url)?,
+    let as_summary = flags.summary;
+    let simulate = move |place: Place| {
+        let desk = Desk {
+            gate: place.gate(policy)?,
+            place,
+            reservations: HashMap::new(),
+        };
+        let lines = Lines::new(input);
+        Run { desk, lines, name }.tell(as_summary)
     };
-    let desk = Desk {
-        gate: place.gate(policy)?,
-        place,
-        reservations: HashMap::new(),
-    };
-    let mut run = Run {
-        desk,
-        lines: Lines::new(input),
-        name,
-    };
-    let told = run.tell(flags.summary);
-    let left = run.desk.place.leave();
-    told.and(left).map(|()| ExitCode::SUCCESS)
+    match &flags.store {
+        None => simulate(Place::memory()?)?,
+        Some(url) => on_server(url, simulate)?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
+
+/// Where a trace comes from.
+type Input = Box<dyn Read + Send>;
 
 struct Run {
     desk: Desk,
-    lines: Lines<Box<dyn Read>>,
+    lines: Lines<Input>,
     name: String,
 }
 
@@ -146,7 +147,7 @@ impl Desk {
     }
 }
 
-fn open(flags: &Simulate) -> Result<(String, Box<dyn Read>), Failure> {
+fn open(flags: &Simulate) -> Result<(String, Input), Failure> {
     let Some(path) = &flags.trace else {
         if io::stdin().is_terminal() {
             let told = "reading events from standard input, one JSON object a line; Ctrl-D ends";

@@ -47,18 +47,13 @@ pub struct Opened {
 /// # Errors
 /// [`OpenError`] if it can never decide.
 pub async fn open(store: &policy::Store, seeding: Seeding) -> Result<Opened, OpenError> {
-    match &store.kind {
-        StoreKind::Redis(named) => {
-            let settings = settings(named, store.timeout)?;
-            let (store, away) = connect(&settings).await?;
-            let store = Backend::Redis(store);
-            Ok(Opened { store, away })
-        }
-        _ => {
-            let store = Backend::Memory(Arc::new(table_for(store, seeding)?));
-            Ok(Opened { store, away: None })
-        }
-    }
+    let StoreKind::Redis(named) = &store.kind else {
+        let store = Backend::Memory(Arc::new(table_for(store, seeding)?));
+        return Ok(Opened { store, away: None });
+    };
+    let (store, away) = connect(&settings(named, store.timeout)?).await?;
+    let store = Backend::Redis(store);
+    Ok(Opened { store, away })
 }
 
 /// Makes the table.

@@ -1,0 +1,69 @@
+//! F35: a server that will never decide is told at the start, by name and with the fix.
+
+use std::time::{Duration, Instant};
+
+use jeton_testkit::redis_server::{Server, Version, free_port};
+
+use super::{HUNDRED, policy};
+use crate::support::Folder;
+use crate::support::binary::{jeton_in, stderr, stdout};
+
+/// Starts `serve`, which must end by itself; gives what it says.
+fn refused(policy: &str) -> String {
+    let folder = Folder::new();
+    folder.file("jeton.toml", policy.as_bytes());
+    let start = Instant::now();
+    let output = jeton_in(folder.path(), &["serve"], "");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    stderr(&output)
+}
+
+#[test]
+fn f35_a_user_without_time_is_refused_by_name() {
+    for version in Version::ALL {
+        let redis = Server::start(version, &[]);
+        let user = "ACL SETUSER limiter on >hunter2 ~jeton1:* +@all -time";
+        let user: Vec<&str> = user.split(' ').collect();
+        let _: String = redis.ask(&user);
+        let url = format!("{}?user=limiter&pass=hunter2", redis.url());
+        let said = refused(&policy(&url, "", HUNDRED));
+        for words in [
+            "error: [store] at ",
+            "'time'",
+            "+evalsha",
+            "nothing is started",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn f35_a_password_that_is_wrong_or_missing_is_told() {
+    let redis = Server::start(Version::V7_0, &["--requirepass", "right"]);
+    for url in [redis.url(), format!("{}?pass=hunter2", redis.url())] {
+        let said = refused(&policy(&url, "", HUNDRED));
+        assert!(said.contains("wants another user or password"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_cluster_and_what_is_no_file_is_told() {
+    let port = free_port().to_string();
+    let settings = ["--port", &port, "--bind", "127.0.0.1"];
+    let _redis = Server::start(Version::V7_0, &settings);
+    let url = format!("redis-cluster://127.0.0.1:{port}");
+    let said = refused(&policy(&url, "", HUNDRED));
+    assert!(said.contains("cluster support disabled"), "{said}");
+
+    let root = "tls_root = \"/nowhere/root.pem\"";
+    let said = refused(&policy("rediss://127.0.0.1", root, HUNDRED));
+    assert!(
+        said.contains("tls_root: /nowhere/root.pem cannot be read"),
+        "{said}"
+    );
+}
