@@ -101,7 +101,7 @@ fn leased(rules: &[Rule], lease: Lease) -> Vec<Option<Leased>> {
             return Some(Leased::Beside(other.name.clone()));
         }
         Some(Leased::Ahead {
-            units: lease.units_of(terms),
+            units: lease.units_under(terms),
             but: beside.iter().map(|other| other.name.clone()).collect(),
         })
     };
@@ -129,7 +129,7 @@ fn obstacle(rule: &Rule, lease: Lease) -> Option<String> {
     });
     let most = plans
         .chain([terms])
-        .map(|terms| lease.units_of(terms))
+        .map(|terms| lease.units_under(terms))
         .max();
     let most = most.unwrap_or(0);
     let why = match (&rule.cost, terms) {

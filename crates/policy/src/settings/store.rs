@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jeton_core::Span;
+use jeton_core::{Quota, Span};
 
 use crate::redis_url::RedisUrl;
 use crate::rule::{OnFailure, Terms};
@@ -159,24 +159,29 @@ impl Lease {
         Err(_) => Span::ZERO,
     };
 
-    /// How many units a process takes ahead at once of a key under these terms; 0 for none.
+    /// How many units a process takes ahead at once of a key under this quota; 0 for none.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use jeton_core::Span;
-    /// use jeton_policy::{Lease, Terms};
+    /// use jeton_core::{Quota, Span};
+    /// use jeton_policy::Lease;
     /// let lease = Lease { units: 20, keep_for: Duration::from_secs(1) };
-    /// let of = |limit| lease.units_of(&Terms::SlidingLog { limit, window: Span::SECOND });
-    /// assert_eq!([of(5), of(8), of(1_000)], [0, 2, 20]);
+    /// let of = |limit| Some(lease.units_of(&Quota::sliding_log(limit, Span::SECOND).ok()?));
+    /// assert_eq!([of(5), of(8), of(1_000)], [Some(0), Some(2), Some(20)]);
     /// ```
-    pub fn units_of(&self, terms: &Terms) -> u64 {
-        let limit = terms.most();
-        match terms {
-            Terms::Concurrency { .. } => 0,
-            Terms::FixedWindow { window, .. } if *window <= Self::BRIEF => 0,
-            _ if limit < Self::LEAST_LIMIT => 0,
+    pub fn units_of(&self, quota: &Quota) -> u64 {
+        let limit = u64::from(quota.limit());
+        let is_brief = |window: Span| window <= Self::BRIEF;
+        match quota {
+            _ if quota.kind().is_held() || limit < Self::LEAST_LIMIT => 0,
+            Quota::FixedWindow(_) if quota.window().is_some_and(is_brief) => 0,
             _ => self.units.min(limit / Self::SHARE_OF_LIMIT),
         }
+    }
+
+    /// The same of what a policy says; all terms that pass its checks are quotas.
+    pub(crate) fn units_under(&self, terms: &Terms) -> u64 {
+        terms.quota().map_or(0, |quota| self.units_of(&quota))
     }
 }
 
@@ -189,4 +194,32 @@ pub enum Overflow {
     Deny,
     /// They pass.
     Allow,
+}
+
+#[cfg(test)]
+mod tests {
+    use jeton_core::Anchor;
+
+    use super::*;
+
+    #[test]
+    fn small_limits_and_brief_windows_are_not_taken_ahead_of_and_others_in_part() {
+        let of = |units, quota: Quota| {
+            let keep_for = Duration::from_secs(1);
+            Lease { units, keep_for }.units_of(&quota)
+        };
+        let log = |limit| Quota::sliding_log(limit, Span::SECOND).unwrap();
+        assert_eq!([of(1, log(7)), of(1, log(8)), of(20, log(8))], [0, 1, 2]);
+        assert_eq!(
+            [of(20, log(79)), of(20, log(80)), of(9, log(80))],
+            [19, 20, 9]
+        );
+        let window = |us| {
+            let window = Span::from_micros(us).unwrap();
+            Quota::fixed_window(100, window, Anchor::Epoch).unwrap()
+        };
+        assert_eq!([of(20, window(100_000)), of(20, window(100_001))], [0, 20]);
+        let held = Quota::concurrency(100, Span::SECOND).unwrap();
+        assert_eq!(of(20, held), 0);
+    }
 }

@@ -81,7 +81,7 @@ impl Beyond {
 
     /// A bucket's units that pass in a span were charged in it, or up to a lease's life before.
     fn charged_in(self, terms: &Terms, within: Span) -> Span {
-        let lease = self.ahead.filter(|lease| lease.units_of(terms) > 0);
+        let lease = self.ahead.filter(|lease| lease.units_under(terms) > 0);
         match (terms, lease) {
             (Terms::Bucket { .. }, Some(lease)) => {
                 let us = within.as_micros() + span(lease.keep_for).as_micros();
@@ -96,7 +96,7 @@ impl Beyond {
     fn per_process(self, terms: &Terms) -> u64 {
         match (terms, self.ahead) {
             (Terms::SlidingLog { .. } | Terms::SlidingCounter { .. }, Some(lease)) => {
-                lease.units_of(terms)
+                lease.units_under(terms)
             }
             _ => 0,
         }
