@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use jeton_core::{Act, Answers, Micros, Mode, OnDeny, Op, Plan, Reading, Span};
-use jeton_policy::StoreKind;
+use jeton_policy::{Lease, StoreKind};
 use smallvec::SmallVec;
 
 pub(super) use call::Call;
@@ -40,9 +40,9 @@ use told::span;
 pub(super) struct Thrift {
     /// For how long a denial is remembered; for no time: not at all.
     deny_for: Span,
-    /// Units that are taken ahead of one cell at most; 0: none.
-    lease: u32,
-    /// For how long.
+    /// What is taken ahead.
+    lease: Option<Lease>,
+    /// For how long, as the engine counts.
     lease_for: Span,
     cells: Cells,
     places: Places,
@@ -62,10 +62,9 @@ impl Thrift {
         if deny_cache.is_none() && lease.is_none() {
             return None;
         }
-        let units = lease.map_or(0, |lease| lease.units);
         Some(Arc::new(Self {
             deny_for: deny_cache.map_or(Span::ZERO, micros),
-            lease: u32::try_from(units).unwrap_or(u32::MAX),
+            lease,
             lease_for: lease.map_or(Span::ZERO, |lease| micros(lease.keep_for)),
             cells: Cells::default(),
             places: Places::default(),

@@ -9,7 +9,7 @@ use super::Thrift;
 use super::cell::Worth;
 use super::cells::Held;
 use super::place::Place;
-use super::pool::{Owner, Pool, units};
+use super::pool::{Owner, Pool};
 use super::told::Told;
 
 /// Units that are taken ahead in one step, of every cell of a plan that lacks them.
@@ -24,17 +24,18 @@ pub(super) struct Ahead {
 struct Lacking {
     place: Place,
     owner: Owner,
-    units: u32,
+    units: Cost,
 }
 
 impl Ahead {
     /// What takes them.
     pub(super) fn ops(&self) -> SmallVec<[Op<'_>; 2]> {
-        let take = |lacking: &Lacking| Act::Take {
-            cost: Cost::new(u64::from(lacking.units)),
-        };
-        let ops = self.cells.iter();
-        ops.map(|lacking| lacking.owner.op(take(lacking))).collect()
+        let cells = self.cells.iter();
+        let take = cells.map(|lacking| {
+            let cost = lacking.units;
+            lacking.owner.op(Act::Take { cost })
+        });
+        take.collect()
     }
 }
 
@@ -48,9 +49,7 @@ impl Thrift {
         held: &mut Held<'_>,
         now: Micros,
     ) -> Option<Ahead> {
-        if self.lease == 0 || self.is_closed.load(Relaxed) {
-            return None;
-        }
+        let lease = self.lease.filter(|_| !self.is_closed.load(Relaxed))?;
         let costs: Option<SmallVec<[u32; 4]>> = plan.ops().iter().map(taken).collect();
         let costs = costs?;
         let mut is_ready = true;
@@ -62,7 +61,7 @@ impl Thrift {
             };
             let is_used = cell.is_used_within(self.lease_for, now);
             if !cell.has_pool() {
-                let is_worth_it = cost <= units(op.quota, self.lease);
+                let is_worth_it = u64::from(cost) <= lease.units_of(op.quota);
                 is_ready &= is_used && is_worth_it && cell.may_take_ahead(now);
                 lacking.push(i);
             }
@@ -76,11 +75,10 @@ impl Thrift {
             // Not there if cells of one plan stand in each other's way.
             let cell = held.get(&place)?;
             cell.take_ahead(number, now.saturating_add(self.lease_for));
-            let (owner, units) = (Owner::of(op), units(op.quota, self.lease));
             Some(Lacking {
                 place,
-                owner,
-                units,
+                owner: Owner::of(op),
+                units: Cost::new(lease.units_of(op.quota)),
             })
         });
         let cells = cells.collect::<Option<_>>()?;

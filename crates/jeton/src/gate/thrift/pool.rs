@@ -9,26 +9,6 @@ const EDGE: Span = match Span::from_micros(50_000) {
     Err(_) => Span::ZERO,
 };
 
-/// No more than this part of a limit is taken ahead, so that one process does not keep the others
-/// waiting for what it may never spend.
-const SHARE_OF_LIMIT: u32 = 4;
-
-/// How many units are taken ahead of a cell under `quota` where the policy says `lease`: fewer of a
-/// small limit, and none of one so small that leases would be all there is, or of windows that are
-/// hardly longer than what is not spent of them.
-pub(super) fn units(quota: &Quota, lease: u32) -> u32 {
-    let is_brief = matches!(quota, Quota::FixedWindow(_))
-        && quota
-            .window()
-            .is_some_and(|window| window.as_micros() <= 2 * EDGE.as_micros());
-    let most = quota.limit() / SHARE_OF_LIMIT;
-    if is_brief || most < 2 {
-        0
-    } else {
-        lease.min(most)
-    }
-}
-
 /// Whose units they are.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
@@ -204,20 +184,5 @@ mod tests {
         assert_eq!(spent(epoch, half), Some(500_000));
         assert_eq!(spent(first, window), Some(950_000));
         assert_eq!(spent(log, half), Some(500_000));
-    }
-
-    #[test]
-    fn small_limits_are_not_taken_ahead_and_others_in_part() {
-        let of = |limit, lease| {
-            let quota = Quota::sliding_log(limit, Span::SECOND).unwrap();
-            units(&quota, lease)
-        };
-        assert_eq!([of(5, 20), of(7, 1), of(8, 1), of(8, 20)], [0, 0, 1, 2]);
-        assert_eq!([of(79, 20), of(80, 20), of(1_000_000, 20)], [19, 20, 20]);
-        let brief = Span::from_micros(100_000).unwrap();
-        let window = Quota::fixed_window(100, brief, Anchor::Epoch).unwrap();
-        assert_eq!(units(&window, 20), 0);
-        let log = Quota::sliding_log(100, brief).unwrap();
-        assert_eq!(units(&log, 20), 20);
     }
 }
