@@ -69,9 +69,11 @@ fn secret_len(value: &str) -> usize {
             '\\' if quote == '"' => escaped = true,
             letter if letter == quote => {
                 let end = at + 1;
-                // Three quotes begin a text of several lines.
-                let longer = value.get(end..).is_some_and(|rest| rest.starts_with(quote));
-                return if longer { value.len() } else { end };
+                // Three quotes begin a text of several lines, and a quote within a text ends it
+                // early.
+                let rest = value.get(end..).unwrap_or_default().trim_start();
+                let ends = rest.is_empty() || rest.starts_with([',', '}', ']', '#', ';']);
+                return if ends { end } else { value.len() };
             }
             _ => {}
         }
@@ -95,6 +97,7 @@ mod tests {
             ("token = hunter2", "token = *******"),
             ("token = \"hunter2", "token = ********"),
             ("token = \"\"\"hunter2", "token = **********"),
+            ("token = \"hun\"ter2\" # mine", "token = *****************"),
             ("\"token\" = \"hünter2\"", "\"token\" = *********"),
             (
                 "api.token = \"x\"; token=\"y\"",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jeton_policy::{Deployment, Lease, OnFailure, Origin, Overflow, Policy, Redis, StoreKind};
 
-use crate::common::{SECRET, load, refused};
+use crate::common::{SECRET, load, refused, try_load};
 use crate::schema::mistakes;
 
 const RULE: &str = "
@@ -153,5 +153,48 @@ fn editors_know_which_settings_belong_to_which_kind() {
             !fits(word) && !fits(&format!("kind = \"memory\"\n{word}")),
             "{word}"
         );
+    }
+}
+
+#[test]
+fn however_a_url_is_mistyped_its_password_is_not_shown() {
+    let line = "url = \"redis://me:hunter2@10.0.0.5\"";
+    let told = |line: &str| {
+        let text = format!("[store]\nkind = \"redis\"\n{line}\n{RULE}");
+        match try_load(&text) {
+            Ok(loaded) => format!("{} {:?}", loaded.report, loaded.policy),
+            Err(report) => format!("{report} {report:?}"),
+        }
+    };
+    for at in 0..line.len() {
+        let (before, after) = line.split_at(at);
+        let without = format!("{before}{}", &after[1..]);
+        for mistyped in [
+            without,
+            format!("{before}\"{after}"),
+            format!("{before} {after}"),
+        ] {
+            let told = told(&mistyped);
+            assert!(
+                !told.contains("hunter") && !told.contains("nter2"),
+                "{mistyped}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_bad_policy_shows_a_secret() {
+    let told = crate::bad::policies().into_iter().map(|(name, text)| {
+        let told = match try_load(&text) {
+            Ok(loaded) => format!("{} {:?}", loaded.report, loaded.policy),
+            Err(report) => format!("{report} {report:?}"),
+        };
+        (name, text.contains(SECRET), told)
+    });
+    let told: Vec<_> = told.collect();
+    assert!(told.iter().filter(|(_, has, _)| *has).count() >= 8);
+    for (name, _, told) in told {
+        assert!(!told.contains(SECRET), "{name}: {told}");
     }
 }
