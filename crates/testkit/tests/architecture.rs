@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crate folder → the crates of ours it may depend on. DESIGN: core ← {policy, memory} ← jeton ←
+/// Crate folder → the crates of ours it may depend on. DESIGN: core ← {policy, memory, redis} ← jeton ←
 /// server, wire beside core, testkit for tests only.
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("core", &[]),
@@ -18,7 +18,13 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("testkit", &["jeton-core"]),
     (
         "jeton",
-        &["jeton-core", "jeton-memory", "jeton-policy", "jeton-wire"],
+        &[
+            "jeton-core",
+            "jeton-memory",
+            "jeton-policy",
+            "jeton-redis",
+            "jeton-wire",
+        ],
     ),
     (
         "server",
