@@ -50,7 +50,7 @@ fn failed_calls_leave_nothing_behind() {
                     number += 1;
                     let key = number.to_be_bytes();
                     let op = Op::take(RuleId::new(1), &key, &quota, Cost::ONE);
-                    match store.submit(&[Plan::one(&op)], When::StoreClock, &mut Default::default())
+                    match store.submit(&[Plan::one(&op)], When::StoreClock, &mut Answers::default())
                     {
                         Submitted::Later(answers) => answers,
                         Submitted::Done => unreachable!("a server is asked"),

@@ -239,33 +239,6 @@ fn f35_a_user_without_permission_for_time_is_told_so_at_the_start() {
     }
 }
 
-/// The user that the documentation names is allowed all that is needed.
-#[test]
-fn a_user_with_just_the_commands_needed_does() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/redis.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let line = page
-        .lines()
-        .find(|line| line.starts_with("ACL SETUSER"))
-        .unwrap();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    for version in Version::ALL {
-        let server = Server::start(version, &[]);
-        let () = server.ask(&words);
-        let mut settings = settings(server.url());
-        settings.url = format!("{}?user=limiter&pass=PASSWORD", server.url());
-        let store = RedisStore::open(&settings, RUNTIME.handle()).unwrap();
-        assert_eq!(RUNTIME.block_on(store.ready()), Ok(()));
-        for quota in &kinds(200, 60 * SECOND) {
-            for _ in 0..100 {
-                assert!(now(&store, &take(quota, b"key")).unwrap().fit.passes());
-            }
-            let reset = Op::new(RuleId::new(1), b"key", quota, Act::Reset);
-            assert!(now(&store, &reset).unwrap().fit.passes());
-        }
-    }
-}
-
 /// F56: a full log of seventy thousand is asked as little as a short one: so many reads, of so few
 /// bytes, whatever its length.
 #[test]

