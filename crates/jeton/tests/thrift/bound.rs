@@ -118,8 +118,9 @@ fn run(seed: u64, faults: bool) -> Tallied {
         let most = if random.below(10) == 0 { rule.limit } else { 3 };
         let cost = random.scaled(1, most);
         let answered = take(&node.gate, "api", ["alice", "bob"][key], cost);
+        let calls = node.far.calls();
         tallied.asked += 1;
-        tallied.calls += node.far.calls();
+        tallied.calls += calls;
         if decided(&answered) != Some(true) {
             continue;
         }
@@ -128,15 +129,17 @@ fn run(seed: u64, faults: bool) -> Tallied {
         assert!(decision.remaining <= decision.limit);
         assert_eq!(u64::from(decision.receipt.cost), cost);
         assert!(decision.at <= Micros::new(world.now()));
-        // An answer of the store stands for when that decided; one of ours, for now. That is told by
-        // `at` but for what the answer took to come back.
-        through[key]
-            .passed
-            .push(Passed::new(decision.at.get(), cost));
+        // The store's answers stand for when it decided, those of this process for now.
+        let at = if calls > 0 {
+            decision.at.get()
+        } else {
+            world.now()
+        };
+        through[key].passed.push(Passed::new(at, cost));
         if matches!(rule.model, ModelQuota::FixedWindow { .. }) {
-            let end = decision.receipt.mark;
-            assert!(decision.at < end && Micros::new(world.now() - 2 * latency_us) < end);
-            through[key].windows.push((end.get(), cost));
+            let end = decision.receipt.mark.get();
+            assert!(at < end, "seed {seed}: spent after its window");
+            through[key].windows.push((end, cost));
         }
     }
     for one in &mut through {
