@@ -44,8 +44,8 @@ pub use gate::{
 };
 pub use jeton_core::{
     Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Pending, Plan, Quota,
-    QuotaError, Rate, Reading, Receipt, Span, Store, StoreError, StoreErrorKind, Submitted, When,
-    Written,
+    QuotaError, Rate, Reading, Receipt, RuleId, Span, Store, StoreError, StoreErrorKind, Submitted,
+    When, Written,
 };
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;

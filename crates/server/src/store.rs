@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::sync::Arc;
 
-use jeton::redis::{Health, RedisStore};
+use jeton::redis::RedisStore;
 use jeton::{Store, Table};
 
 pub use open::{OpenError, Opened, Seeding, open, table_for};
@@ -45,11 +45,11 @@ impl Backend {
         }
     }
 
-    /// Whether it is known that it would not answer now.
-    pub fn is_known_away(&self) -> bool {
+    /// Whether it decides now.
+    pub async fn decides(&self) -> bool {
         match self {
-            Self::Memory(_) => false,
-            Self::Redis(store) => matches!(store.health(), Health::Down(_)),
+            Self::Memory(_) => true,
+            Self::Redis(store) => open::decides(store).await.is_ok(),
         }
     }
 }

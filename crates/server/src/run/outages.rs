@@ -36,11 +36,14 @@ impl Outages {
     /// Tells the log whenever the store of `gate` goes away or comes back. Never ends.
     pub(super) async fn tell(self, gate: Gate) {
         let Self { store, mut told } = self;
+        // As long as nobody has asked it, the gate knows of no failure.
+        let mut is_unproven = told.away_since.is_some();
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let now = looks.tick().await;
-            match told.about(gate.store_state(), store.is_known_away(), now) {
+            is_unproven = is_unproven && !store.decides().await;
+            match told.about(gate.store_state(), is_unproven, now) {
                 Some(News::Away(why)) => tracing::error!(
                     "{}: it is not asked for now, and on_failure decides",
                     store.words(why)
@@ -91,7 +94,7 @@ impl Reason {
 }
 
 impl Told {
-    fn about(&mut self, state: StoreState, is_known_away: bool, now: Instant) -> Option<News> {
+    fn about(&mut self, state: StoreState, is_unproven: bool, now: Instant) -> Option<News> {
         match (state, self.away_since) {
             (StoreState::Away { why }, None) => {
                 self.away_since = Some(now);
@@ -106,8 +109,7 @@ impl Told {
                 self.reasons.push(reason);
                 Some(News::Still(why))
             }
-            // Of a store that has not been asked yet, nothing else is known.
-            (StoreState::Ready, Some(since)) if !is_known_away => {
+            (StoreState::Ready, Some(since)) if !is_unproven => {
                 self.away_since = None;
                 Some(News::Back(now.duration_since(since)))
             }

@@ -12,7 +12,10 @@ use std::{fs, io};
 
 use jeton::policy::{self, StoreKind};
 use jeton::redis::{Health, RedisStore, Trouble, TroubleKind};
-use jeton::{Seed, Settings, SettingsError, Table, redis, table_settings};
+use jeton::{
+    Anchor, Answers, Cost, Op, Plan, Quota, QuotaError, RuleId, Seed, Settings, SettingsError,
+    Span, Store as _, StoreErrorKind, Submitted, Table, When, redis, table_settings,
+};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -23,6 +26,14 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// A line that is not there is tried again and again.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Whose state is charged to see whether a server decides: no rule's, but by a collision of SHA-256 cut to
+/// 64 bits.
+const PROBES: RuleId = RuleId::new(u64::from_be_bytes(*b"starts\x01\x01"));
+
+/// What is charged to it: too much to be denied, and forgotten within a second.
+const PROBED: Result<Quota, QuotaError> =
+    Quota::fixed_window(1_000_000_000, Span::SECOND, Anchor::Epoch);
 
 /// How keys are hashed in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +110,10 @@ pub(super) async fn connect(
     let deadline = Instant::now() + PATIENCE;
     loop {
         let trouble = match timeout_at(deadline, store.ready()).await {
-            Ok(Ok(())) => return Ok((store, None)),
+            Ok(Ok(())) => match decides(&store).await {
+                Ok(()) => return Ok((store, None)),
+                Err(trouble) => trouble,
+            },
             Ok(Err(trouble)) => trouble,
             Err(_) => still(&store),
         };
@@ -112,6 +126,31 @@ pub(super) async fn connect(
         }
         sleep(LOOK_EVERY).await;
     }
+}
+
+/// Whether it carries out what every request needs: a charge that is written, and what operators have
+/// set.
+pub(super) async fn decides(store: &RedisStore) -> Result<(), Trouble> {
+    let mut answers = Answers::new();
+    let submitted = PROBED.map(|quota| {
+        let op = Op::take(PROBES, b"", &quota, Cost::ONE);
+        store.submit(&[Plan::one(&op)], When::StoreClock, &mut answers)
+    });
+    if let Ok(Submitted::Later(later)) = submitted {
+        answers = later.await;
+    }
+    let asked = match answers.plan(0).0 {
+        Ok(_) => store.notes(When::StoreClock).await.map(drop),
+        Err(error) => Err(error),
+    };
+    asked.map_err(|error| {
+        let said = store.latest_trouble();
+        let is_this = |said: &Trouble| StoreErrorKind::from(said.kind) == error.kind;
+        said.filter(is_this).unwrap_or_else(|| Trouble {
+            kind: TroubleKind::Hangs,
+            text: error.to_string(),
+        })
+    })
 }
 
 /// What is wrong with a server that has said nothing yet.

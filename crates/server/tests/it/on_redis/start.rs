@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use jeton_testkit::redis_server::{Server, Version, free_port};
 
-use super::{HUNDRED, policy};
+use super::{HUNDRED, is_allowed, policy, take};
 use crate::support::Folder;
-use crate::support::binary::{jeton_in, stderr, stdout};
+use crate::support::binary::{Running, jeton_in, stderr, stdout};
+use crate::support::eventually;
 
 /// Starts `serve`, which must end by itself; gives what it says.
 fn refused(policy: &str) -> String {
@@ -66,4 +67,43 @@ fn what_is_no_cluster_and_what_is_no_file_is_told() {
         said.contains("tls_root: /nowhere/root.pem cannot be read"),
         "{said}"
     );
+}
+
+/// What only a charge brings to light: keys that the user may not touch, commands that it may not run.
+#[test]
+fn f35_a_user_who_may_not_write_is_refused() {
+    for (version, rights) in [
+        (Version::V7_0, "~other:* +@all"),
+        (Version::V8_2, "~other:* +@all"),
+        (Version::V8_2, "~jeton1:* +@all -set"),
+        (Version::V7_0, "~jeton1:* +@all -set"),
+    ] {
+        let redis = Server::start(version, &[]);
+        let user = format!("ACL SETUSER limiter on >hunter2 {rights}");
+        let user: Vec<&str> = user.split(' ').collect();
+        let _: String = redis.ask(&user);
+        let url = format!("{}?user=limiter&pass=hunter2", redis.url());
+        let said = refused(&policy(&url, "timeout = \"2s\"", HUNDRED));
+        let told = said.contains("does not let this user do what is needed");
+        assert!(told, "{version:?} {rights}: {said}");
+    }
+}
+
+/// A replica may be a primary tomorrow: it is told, and served without.
+#[test]
+fn a_replica_is_told_at_the_start_and_found_when_it_is_a_primary() {
+    let redis = Server::start(Version::V7_0, &[]);
+    let _: String = redis.ask(&["REPLICAOF", "127.0.0.1", "1"]);
+    let node = Running::serve(&policy(&redis.url(), "timeout = \"2s\"", HUNDRED));
+    node.logs("started without its store");
+    node.logs("does not take writes");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(!node.log().contains("answers again"), "{}", node.log());
+    assert!(is_allowed(&take(&node, "user", "k")));
+    let _: String = redis.ask(&["REPLICAOF", "NO", "ONE"]);
+    eventually("it decides", || {
+        take(&node, "user", "k")["reason"].is_null()
+    });
+    node.logs("the store answers again");
+    assert_eq!(node.log().matches("ERROR").count(), 1, "{}", node.log());
 }
