@@ -5,6 +5,7 @@
 
 mod server;
 mod takes;
+mod thrift;
 
 use std::time::Duration;
 
@@ -16,37 +17,111 @@ use crate::takes::{Ours, Run};
 pub type Failure = Box<dyn std::error::Error>;
 
 const CALLERS: u64 = 50;
+const LEASE: &str = "lease = 20\nlease_for = \"1s\"";
 
 fn main() -> Result<(), Failure> {
     let is_quick = std::env::var_os("JETON_FULL").is_none();
-    let (rounds, takes) = if is_quick {
-        (5, 150_000)
-    } else {
-        (9, 1_000_000)
-    };
+    let rounds = if is_quick { 5 } else { 9 };
     let lasts = Duration::from_secs(if is_quick { 2 } else { 10 });
-    println!(
-        "| Redis, {CALLERS} callers, 1 M keys | takes/s | ratio | p50 us | p99 us | server CPU us | decisions per call |"
-    );
-    println!("|---|---|---|---|---|---|---|");
     for program in server::programs() {
         let server = Server::start(&program)?;
         let ours = Ours::open(&server, 2)?;
-        let rules = rules()?;
+        takes(&server, &ours, rounds, lasts)?;
+        thrift(&server, &ours, rounds, lasts)?;
+    }
+    Ok(())
+}
+
+fn takes(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Result<(), Failure> {
+    println!(
+        "\n| Redis {}, random keys of 1 M | takes/s | ratio | p50 us | p99 us | server CPU us | takes per call |",
+        server.version
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let rules = rules()?;
+    for callers in [CALLERS, 1] {
         let mut peer = Vec::new();
         let mut runs: Vec<Vec<Run>> = rules.iter().map(|_| Vec::new()).collect();
         for _ in 0..rounds {
-            peer.push(takes::peer(&server, CALLERS, takes)?);
+            peer.push(takes::peer(
+                server,
+                callers,
+                callers * 3_000 * lasts.as_secs(),
+            )?);
             for ((_, quotas), runs) in rules.iter().zip(&mut runs) {
-                runs.push(ours.run(&server, quotas, CALLERS, lasts)?);
+                runs.push(ours.run(server, quotas, callers, lasts)?);
             }
         }
         let peer = median(&peer);
-        print(&server, "hash script, redis-benchmark", peer, peer);
+        print(
+            &format!("{callers} callers: hash script, redis-benchmark"),
+            peer,
+            peer,
+        );
         for ((name, _), runs) in rules.iter().zip(&runs) {
-            print(&server, name, median(runs), peer);
+            print(&format!("{callers} callers: {name}"), median(runs), peer);
         }
     }
+    Ok(())
+}
+
+/// The gate with and without leases, and with denials remembered.
+fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Result<(), Failure> {
+    const SCARCE: u64 = 500;
+    let runtime = &ours.runtime;
+    let plain = thrift::gate(ours, "", "plain", "100000/s", 100_000)?;
+    let ahead = thrift::gate(ours, LEASE, "ahead", "100000/s", 100_000)?;
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        without.push(thrift::zipf(
+            runtime, server, &plain, "plain", CALLERS, lasts,
+        )?);
+        with.push(thrift::zipf(
+            runtime, server, &ahead, "ahead", CALLERS, lasts,
+        )?);
+    }
+    let of = |seen: &[thrift::Seen], figure: fn(&thrift::Seen) -> f64| {
+        middle(seen.iter().map(figure).collect())
+    };
+    let (slow, fast) = (
+        of(&without, |seen| seen.per_second),
+        of(&with, |seen| seen.per_second),
+    );
+    println!(
+        "\n| Redis {}, {CALLERS} callers, 1000 keys, Zipf | takes/s | ratio | calls per take |",
+        server.version
+    );
+    println!("|---|---|---|---|");
+    println!(
+        "| no lease | {slow:.0} | 1.00x | {:.4} |",
+        of(&without, |seen| seen.calls)
+    );
+    println!(
+        "| lease = 20 | {fast:.0} | {:.2}x | {:.4} |",
+        fast / slow,
+        of(&with, |seen| seen.calls)
+    );
+
+    let scarce = thrift::gate(ours, LEASE, "scarce", &format!("{SCARCE}/s"), SCARCE)?;
+    let seen = thrift::zipf(runtime, server, &scarce, "scarce", CALLERS, lasts * 2)?;
+    // Burst + rate x (t + lease_for), as `jeton check` prints it.
+    let bound = SCARCE as f64 * (2.0 + seen.lasted.as_secs_f64());
+    let most = seen.admitted.iter().max().copied().unwrap_or_default();
+    println!(
+        "| lease = 20, {SCARCE}/s, burst {SCARCE}: most admitted of a key {most}, bound {bound:.0} | {:.0} | | {:.4} |",
+        seen.per_second, seen.calls
+    );
+    if most as f64 > bound {
+        return Err("a lease let through more than its bound".into());
+    }
+
+    let denied = thrift::gate(ours, "deny_cache = \"200ms\"", "denied", "1/min", 1)?;
+    let (takes, calls) = thrift::blocked(runtime, server, &denied, "denied", lasts * 2)?;
+    // One call that passes, and one when each period begins.
+    let periods = lasts.as_millis() * 2 / 200;
+    println!(
+        "\ndeny_cache = \"200ms\", one client above 1/min: {takes} takes, {calls} round trips in {periods} periods"
+    );
     Ok(())
 }
 
@@ -68,10 +143,9 @@ fn rules() -> Result<Vec<(&'static str, Vec<Quota>)>, Failure> {
     ])
 }
 
-fn print(server: &Server, name: &str, run: Run, peer: Run) {
+fn print(name: &str, run: Run, peer: Run) {
     println!(
-        "| {}: {name} | {:.0} | {:.2}x | {:.0} | {:.0} | {:.1} | {:.1} |",
-        server.version,
+        "| {name} | {:.0} | {:.2}x | {:.0} | {:.0} | {:.1} | {:.1} |",
         run.per_second,
         run.per_second / peer.per_second,
         run.median_us,
@@ -83,11 +157,7 @@ fn print(server: &Server, name: &str, run: Run, peer: Run) {
 
 /// The median of each figure.
 fn median(runs: &[Run]) -> Run {
-    let of = |figure: fn(&Run) -> f64| {
-        let mut figures: Vec<f64> = runs.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures[figures.len() / 2]
-    };
+    let of = |figure: fn(&Run) -> f64| middle(runs.iter().map(figure).collect());
     Run {
         per_second: of(|run| run.per_second),
         median_us: of(|run| run.median_us),
@@ -95,4 +165,9 @@ fn median(runs: &[Run]) -> Run {
         server_cpu_us: of(|run| run.server_cpu_us),
         per_call: of(|run| run.per_call),
     }
+}
+
+fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }

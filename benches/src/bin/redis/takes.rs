@@ -62,8 +62,8 @@ pub fn peer(server: &Server, callers: u64, takes: u64) -> Result<Run, Failure> {
 
 /// Ours.
 pub struct Ours {
-    runtime: Runtime,
-    store: Arc<RedisStore>,
+    pub runtime: Runtime,
+    pub store: Arc<RedisStore>,
 }
 
 impl Ours {
@@ -111,6 +111,14 @@ impl Ours {
     }
 }
 
+/// Xorshift: Marsaglia, 2003.
+pub fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
 /// How many microseconds each take took.
 async fn call(
     store: Arc<RedisStore>,
@@ -121,10 +129,7 @@ async fn call(
     let (start, mut took) = (Instant::now(), Vec::new());
     let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(caller);
     while start.elapsed() < lasts {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let key = (random % KEYS).to_be_bytes();
+        let key = (next(&mut random) % KEYS).to_be_bytes();
         let asked = Instant::now();
         let comes = {
             let ops: Vec<Op<'_>> = quotas
