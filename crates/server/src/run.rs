@@ -22,7 +22,7 @@ use crate::api::{self, Api};
 use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
-use crate::store::{self, Backend, Opened, Seeding};
+use crate::store::{self, Backend, Need, Opened};
 pub use logging::start_logging;
 use open_files::make_room;
 use outages::Outages;
@@ -66,7 +66,7 @@ impl Service {
         if settings.proxy.is_none() && settings.api.is_none() {
             return Err(StartError::NothingToServe);
         }
-        let Opened { store, away } = store::open(&settings.store, Seeding::Secret).await?;
+        let Opened { store, away } = store::open(&settings.store, Need::Decisions).await?;
         let gate = Gate::new(policy, store.shared(), Clock::system());
         let metrics = Metrics::new(gate.clone(), store.clone(), FIRST_GENERATION);
         let metrics = Arc::new(metrics);

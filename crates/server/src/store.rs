@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jeton::redis::RedisStore;
 use jeton::{Store, Table};
 
-pub use open::{OpenError, Opened, Seeding, open, table_for};
+pub use open::{Need, OpenError, Opened, Seeding, open, table_for};
 pub(crate) use rented::{Rented, TIMEOUT};
 
 /// The store of this process, or of all that share one.

@@ -13,7 +13,7 @@ use super::config;
 use super::failure::Failure;
 use super::paint::Paint;
 use crate::explain::{Counters, Document, Mark, Question, Written, write_text};
-use crate::store::{Backend, Opened, Seeding, open};
+use crate::store::{Backend, Need, Opened, open};
 
 pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
     let written = Written {
@@ -58,7 +58,7 @@ fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
     let config = flags.config.as_deref();
     let policy = config::load(config.unwrap_or(Path::new("jeton.toml")))?.policy;
     runtime()?.block_on(async {
-        let opened = open(&policy.settings().store, Seeding::Secret).await;
+        let opened = open(&policy.settings().store, Need::Looks).await;
         let Opened { store, away } = opened.map_err(Failure::new)?;
         if let Some(trouble) = away {
             let told = format!("warning: {} was not asked: {trouble}", store.place());

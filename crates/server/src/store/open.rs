@@ -13,7 +13,7 @@ use std::{fs, io};
 use jeton::policy::{self, StoreKind};
 use jeton::redis::{Health, RedisStore, Trouble, TroubleKind};
 use jeton::{
-    Anchor, Answers, Cost, Op, Plan, Quota, QuotaError, RuleId, Seed, Settings, SettingsError,
+    Act, Anchor, Answers, Cost, Op, Plan, Quota, QuotaError, RuleId, Seed, Settings, SettingsError,
     Span, Store as _, StoreErrorKind, Submitted, Table, When, redis, table_settings,
 };
 use tokio::runtime::Handle;
@@ -44,6 +44,15 @@ pub enum Seeding {
     Repeatable,
 }
 
+/// What a store is needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// To decide and to charge: whether it does is tried, and nothing is left of that.
+    Decisions,
+    /// To be looked at.
+    Looks,
+}
+
 /// A store that is open.
 #[derive(Debug)]
 pub struct Opened {
@@ -57,12 +66,12 @@ pub struct Opened {
 ///
 /// # Errors
 /// [`OpenError`] if it can never decide.
-pub async fn open(store: &policy::Store, seeding: Seeding) -> Result<Opened, OpenError> {
+pub async fn open(store: &policy::Store, need: Need) -> Result<Opened, OpenError> {
     let StoreKind::Redis(named) = &store.kind else {
-        let store = Backend::Memory(Arc::new(table_for(store, seeding)?));
+        let store = Backend::Memory(Arc::new(table_for(store, Seeding::Secret)?));
         return Ok(Opened { store, away: None });
     };
-    let (store, away) = connect(&settings(named, store.timeout)?).await?;
+    let (store, away) = connect(&settings(named, store.timeout)?, need).await?;
     let store = Backend::Redis(store);
     Ok(Opened { store, away })
 }
@@ -104,12 +113,14 @@ fn settings(named: &policy::Redis, timeout: Duration) -> Result<redis::Settings,
 /// Opens a line to a server, and gives the trouble with it that may pass.
 pub(super) async fn connect(
     settings: &redis::Settings,
+    need: Need,
 ) -> Result<(Arc<RedisStore>, Option<Trouble>), OpenError> {
     let store = RedisStore::open(settings, &Handle::current()).map_err(OpenError::Redis)?;
     let store = Arc::new(store);
     let deadline = Instant::now() + PATIENCE;
     loop {
         let trouble = match timeout_at(deadline, store.ready()).await {
+            Ok(Ok(())) if need == Need::Looks => return Ok((store, None)),
             Ok(Ok(())) => match decides(&store).await {
                 Ok(()) => return Ok((store, None)),
                 Err(trouble) => trouble,
@@ -133,15 +144,20 @@ pub(super) async fn connect(
 pub(super) async fn decides(store: &RedisStore) -> Result<(), Trouble> {
     let mut answers = Answers::new();
     let submitted = PROBED.map(|quota| {
-        let op = Op::take(PROBES, b"", &quota, Cost::ONE);
-        store.submit(&[Plan::one(&op)], When::StoreClock, &mut answers)
+        let [take, reset] = [Act::Take { cost: Cost::ONE }, Act::Reset];
+        let [take, reset] = [take, reset].map(|act| Op::new(PROBES, b"", &quota, act));
+        let plans = [Plan::one(&take), Plan::one(&reset)];
+        store.submit(&plans, When::StoreClock, &mut answers)
     });
     if let Ok(Submitted::Later(later)) = submitted {
         answers = later.await;
     }
-    let asked = match answers.plan(0).0 {
-        Ok(_) => store.notes(When::StoreClock).await.map(drop),
-        Err(error) => Err(error),
+    let failed = [0, 1]
+        .into_iter()
+        .find_map(|plan| answers.plan(plan).0.err());
+    let asked = match failed {
+        None => store.notes(When::StoreClock).await.map(drop),
+        Some(error) => Err(error),
     };
     asked.map_err(|error| {
         let said = store.latest_trouble();

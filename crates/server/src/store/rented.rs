@@ -9,7 +9,7 @@ use jeton::redis::{RedisStore, Settings, Trouble};
 use jeton::{StoreError, StoreErrorKind};
 
 use super::Backend;
-use super::open::{OpenError, connect};
+use super::open::{Need, OpenError, connect};
 
 /// Longer than any server should take: who rents a place is in no hurry.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,7 +43,10 @@ impl Rented {
             prefix: format!("tmp-{:016x}{:016x}:", random(), random()),
             ..Settings::new(url)
         };
-        match connect(&settings).await.map_err(NoPlace::Never)? {
+        match connect(&settings, Need::Decisions)
+            .await
+            .map_err(NoPlace::Never)?
+        {
             (store, None) => Ok(Self(store)),
             (_, Some(trouble)) => Err(NoPlace::Away(trouble)),
         }

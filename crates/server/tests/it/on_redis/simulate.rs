@@ -243,20 +243,41 @@ fn nothing_is_left_by_a_bad_line_or_a_signal() {
 
 #[test]
 fn a_store_that_gives_no_decision_stops_the_run() {
-    let redis = Server::start(Version::V7_0, &["--maxmemory", "1"]);
+    let redis = Server::start(Version::V7_0, &[]);
     let folder = Folder::new();
     folder.file("jeton.toml", POLICY.as_bytes());
-    let good = "{\"at_us\":0,\"rule\":\"bucket\",\"key\":\"a\"}\n";
-    let output = jeton_in(folder.path(), &["simulate", "--store", &redis.url()], good);
-    assert_eq!(output.status.code(), Some(1));
-    let said = stderr(&output);
+    let flags = ["simulate", "--store", &redis.url()];
+    let mut command = command(&flags);
+    command.current_dir(folder.path()).stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("its input");
+    let line = b"{\"at_us\":0,\"rule\":\"bucket\",\"key\":\"a\"}\n";
+    input.write_all(line).expect("it reads");
+    let mut answer = String::new();
+    let output = child.stdout.take().expect("its output");
+    BufReader::new(output)
+        .read_line(&mut answer)
+        .expect("it answers");
+    let _: String = redis.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    input.write_all(line).expect("it reads");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(1));
+    let said = stderr(&ended);
     assert!(
-        said.contains("stdin:1: the store at ") && said.contains("raise maxmemory"),
+        said.contains("stdin:2: the store at ") && said.contains("raise maxmemory"),
+        "{said}"
+    );
+    assert_eq!(redis.ask::<u64>(&["DBSIZE"]), 0);
+
+    let refused = || stderr(&jeton_in(folder.path(), &flags, ""));
+    let said = refused();
+    assert!(
+        said.contains("--store cannot be used: the server is out of memory"),
         "{said}"
     );
     redis.kill();
-    let output = jeton_in(folder.path(), &["simulate", "--store", &redis.url()], good);
-    let said = stderr(&output);
+    let said = refused();
     assert!(
         said.contains("--store cannot be used: the server cannot be reached"),
         "{said}"
