@@ -1,5 +1,7 @@
-//! How long this machine kept a thread, or a runtime its tasks, from running: what a bound on time must
+//! How long this machine kept programs from running, or a runtime its tasks: what a bound on time must
 //! not be blamed for.
+//!
+//! On a machine with nothing else to do that is next to nothing, and bounds are what they say.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -61,15 +63,57 @@ impl Watch {
         self
     }
 
+    /// How long something stood still, in all, since the watch was started.
+    pub fn late(&self) -> Duration {
+        Duration::from_micros(self.shared.late_us.load(Relaxed) + waited_us())
+    }
+
     /// Does `work`; how long the machine stood still meanwhile, and what it gave.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> (Duration, T) {
-        let before_us = self.shared.late_us.load(Relaxed);
+        let before = self.late();
         let given = work();
         // One that stands still now has not been seen yet.
         thread::sleep(NAP);
-        let late_us = self.shared.late_us.load(Relaxed) - before_us;
-        (Duration::from_micros(late_us), given)
+        (self.late().saturating_sub(before), given)
     }
+
+    /// Asserts that `work` is over within `limit`, and the time that the machine stood still.
+    pub fn within<T>(&self, limit: Duration, work: impl FnOnce() -> T) -> T {
+        let (stall, (took, given)) = self.during(|| {
+            let start = Instant::now();
+            let given = work();
+            (start.elapsed(), given)
+        });
+        assert!(
+            took <= limit + stall,
+            "{took:?}, not {limit:?} and {stall:?}"
+        );
+        given
+    }
+
+    /// Waits until something is so, which must come within `limit` and the time that the machine stood
+    /// still, and within ten times `limit` on any machine.
+    pub fn until(&self, limit: Duration, mut is_so: impl FnMut() -> bool) {
+        let (before, start) = (self.late(), Instant::now());
+        while !is_so() {
+            let stall = self.late().saturating_sub(before).min(9 * limit);
+            let waited = start.elapsed();
+            assert!(waited < limit + stall, "not after {waited:?} and {stall:?}");
+            thread::sleep(5 * NAP);
+        }
+    }
+}
+
+/// How long some program could not run since all processors were busy, in all: as Linux tells.
+fn waited_us() -> u64 {
+    let told = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
+    let total = told
+        .lines()
+        .next()
+        .and_then(|line| line.split_once("total="));
+    total
+        .and_then(|(_, us)| us.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 impl Shared {

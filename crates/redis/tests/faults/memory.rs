@@ -40,7 +40,9 @@ fn failed_calls_leave_nothing_behind() {
         let mut settings = settings(proxy.url());
         settings.timeout = Duration::from_millis(20);
         let store = jeton_redis::RedisStore::open(&settings, runtime.handle()).unwrap();
-        runtime.block_on(store.ready()).unwrap();
+        wait_until("the server decides", || {
+            runtime.block_on(store.ready()).is_ok()
+        });
         proxy.set(fault);
         let quota = Quota::sliding_log(1000, Span::SECOND).unwrap();
         let mut number = 0_u64;

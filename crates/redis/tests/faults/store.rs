@@ -1,7 +1,7 @@
 //! A server that fails: every call is answered in time, and decisions go on by themselves.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jeton_core::{
     Act, Cost, Decision, Fit, NoteEdit, Op, Plan, Quota, RuleId, Span, Store as _, StoreError,
@@ -12,6 +12,7 @@ use jeton_redis::{Health, RedisStore, TroubleKind};
 use jeton_testkit::proxy::{Fault, Proxy, Refusal};
 use jeton_testkit::redis_server::{Server, Version};
 
+use crate::WATCH;
 use crate::server::{RUNTIME, settings, submit};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -32,13 +33,8 @@ fn open(url: String) -> RedisStore {
 fn ask(store: &RedisStore, act: Act) -> Result<Decision, StoreError> {
     let quota = quota();
     let op = Op::new(RuleId::new(1), b"key", &quota, act);
-    let start = Instant::now();
-    let answers = submit(store, &[Plan::one(&op)], When::StoreClock);
-    assert!(
-        start.elapsed() < TIMEOUT + GRACE,
-        "an answer after {:?}",
-        start.elapsed()
-    );
+    let plan = [Plan::one(&op)];
+    let answers = WATCH.within(TIMEOUT + GRACE, || submit(store, &plan, When::StoreClock));
     answers.plan(0).0.map(|_| answers.plan(0).1[0])
 }
 
@@ -54,11 +50,8 @@ fn used(store: &RedisStore) -> u32 {
 }
 
 fn recovers(store: &RedisStore) {
-    let start = Instant::now();
-    while ask(store, Act::Peek { cost: Cost::ZERO }).is_err() {
-        assert!(start.elapsed() < RECOVERY, "{:?}", store.health());
-        sleep(Duration::from_millis(5));
-    }
+    let look = Act::Peek { cost: Cost::ZERO };
+    WATCH.until(RECOVERY, || ask(store, look).is_ok());
 }
 
 const fn failed(kind: StoreErrorKind, written: Written) -> Result<Fit, StoreError> {
@@ -67,16 +60,12 @@ const fn failed(kind: StoreErrorKind, written: Written) -> Result<Fit, StoreErro
 
 /// While nothing is to be waited for, being told so takes no time.
 fn fails_at_once(store: &RedisStore) {
-    let start = Instant::now();
-    for _ in 0..20 {
-        let error = take(store).unwrap_err();
-        assert_eq!(error.written, Written::No, "{error:?}");
-    }
-    assert!(
-        start.elapsed() < TIMEOUT,
-        "twenty calls took {:?}",
-        start.elapsed()
-    );
+    WATCH.within(TIMEOUT, || {
+        for _ in 0..20 {
+            let error = take(store).unwrap_err();
+            assert_eq!(error.written, Written::No, "{error:?}");
+        }
+    });
 }
 
 /// A server that hangs costs one timeout and then nothing, until it answers again.
@@ -110,6 +99,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
         let gone = Server::start(version, &[]);
         let proxy = Proxy::before(gone.socket());
         let store = open(proxy.url());
+        WATCH.until(RECOVERY, || store.health() == Health::Up);
         assert_eq!(take(&store), Ok(Fit::Allowed));
         gone.kill();
         sleep(GRACE);
@@ -118,10 +108,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
             matches!(kind, StoreErrorKind::Unavailable | StoreErrorKind::Timeout),
             "{kind:?}"
         );
-        let start = Instant::now();
-        while !matches!(store.health(), Health::Down(_)) {
-            assert!(start.elapsed() < RECOVERY);
-        }
+        WATCH.until(RECOVERY, || matches!(store.health(), Health::Down(_)));
         fails_at_once(&store);
         let again = Server::start_at(version, gone.socket());
         recovers(&store);
@@ -136,7 +123,7 @@ fn f32_a_server_that_is_gone_is_found_again() {
 fn a_lost_script_is_healed() {
     for version in Version::ALL {
         let server = Server::start(version, &[]);
-        let store = open(server.url());
+        let store = crate::server::open(&settings(server.url()));
         let mut client = server.client();
         let quota = quota();
         let op = Op::take(RuleId::new(1), b"key", &quota, Cost::ONE);
@@ -243,7 +230,7 @@ fn f33_a_replica_refuses_until_it_is_a_primary() {
         );
         replica_of(["NO", "ONE"]);
         recovers(&store);
-        assert_eq!(take(&store), Ok(Fit::Allowed));
+        WATCH.until(RECOVERY, || take(&store) == Ok(Fit::Allowed));
     }
 }
 
@@ -269,7 +256,7 @@ fn f33_an_old_line_to_a_replica_is_dropped() {
 fn a_script_that_is_lost_now_and_then_is_healed() {
     for version in Version::ALL {
         let proxy = Proxy::before(version.shared().socket());
-        let store = open(proxy.url());
+        let store = crate::server::open(&settings(proxy.url()));
         proxy.set(Fault::Refuse(Refusal::NoScriptEveryTenth));
         let quota = quota();
         let op = Op::take(RuleId::new(1), b"key", &quota, Cost::ONE);
@@ -309,15 +296,18 @@ fn notes_are_answered_in_time() {
     let store = open(server.url());
     RUNTIME.block_on(store.ready()).unwrap();
     server.stop();
-    let start = Instant::now();
     let edit = NoteEdit::Remove { name: [1].into() };
-    let told = RUNTIME.block_on(store.note(edit, When::StoreClock));
+    let told = WATCH.within(TIMEOUT + GRACE, || {
+        RUNTIME.block_on(store.note(edit, When::StoreClock))
+    });
     let expected = StoreError {
         kind: StoreErrorKind::Timeout,
         written: Written::Unknown,
     };
     assert_eq!(told, Err(expected));
-    assert!(RUNTIME.block_on(store.notes(When::StoreClock)).is_err());
-    assert!(start.elapsed() < TIMEOUT * 2 + GRACE);
+    let listed = WATCH.within(TIMEOUT + GRACE, || {
+        RUNTIME.block_on(store.notes(When::StoreClock))
+    });
+    assert!(listed.is_err());
     server.go_on();
 }

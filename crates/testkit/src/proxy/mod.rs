@@ -62,6 +62,7 @@ struct Counts {
     lines: AtomicU64,
     open: AtomicU64,
     arrived: AtomicU64,
+    carried_out: AtomicU64,
     by_hash: AtomicU64,
     /// How many faults have been set.
     age: AtomicU64,
@@ -105,7 +106,13 @@ impl Proxy {
         self.fault.send_replace(fault);
     }
 
-    /// How many scripts with keys have reached the server.
+    /// How many scripts with keys the server has carried out, as it has said itself: whoever called may
+    /// not have heard of it.
+    pub fn carried_out(&self) -> u64 {
+        self.counts.carried_out.load(Relaxed)
+    }
+
+    /// How many scripts with keys were sent on to the server.
     pub fn arrived(&self) -> u64 {
         self.counts.arrived.load(Relaxed)
     }

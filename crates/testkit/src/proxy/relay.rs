@@ -46,11 +46,15 @@ pub(super) async fn carry(
         age: counts.age.load(Relaxed),
         server: to_server,
         faults: faults.clone(),
-        counts,
+        counts: Arc::clone(&counts),
         due,
     };
     let carried = async {
-        let mut answers = pin!(answers(from_server, Box::new(to_client), comes));
+        let answers = Answers {
+            server: Values::of(from_server),
+            counts,
+        };
+        let mut answers = pin!(answers.carry(Box::new(to_client), comes));
         tokio::select! {
             // What was sent is answered to its end.
             () = calls.carry(Box::new(from_client)) => answers.await,
@@ -85,7 +89,7 @@ struct Calls {
     server: To,
     faults: watch::Receiver<Fault>,
     counts: Arc<Counts>,
-    due: mpsc::UnboundedSender<Due>,
+    due: mpsc::UnboundedSender<(Due, bool)>,
 }
 
 impl Calls {
@@ -98,7 +102,7 @@ impl Calls {
                 break;
             };
             let is_sent = !matches!(due, Due::Words(_));
-            if self.due.send(due).is_err() {
+            if self.due.send((due, call.has_keys())).is_err() {
                 break;
             }
             if is_sent {
@@ -131,35 +135,50 @@ impl Calls {
     }
 }
 
-async fn answers(server: From, mut client: To, mut comes: mpsc::UnboundedReceiver<Due>) {
-    let mut server = Values::of(server);
-    while let Some(due) = comes.recv().await {
-        let answer = match due {
-            Due::Words(refusal) => Some(format!("-{}\r\n", refusal.words()).into_bytes()),
-            Due::Server(after) => {
-                let answer = server.next().await;
-                if let Some(after) = after {
-                    sleep_until(after).await;
+/// The way back.
+struct Answers {
+    server: Values,
+    counts: Arc<Counts>,
+}
+
+impl Answers {
+    /// Each answer with whether its call had keys, in the order of the calls.
+    async fn carry(mut self, mut client: To, mut comes: mpsc::UnboundedReceiver<(Due, bool)>) {
+        while let Some((due, has_keys)) = comes.recv().await {
+            let answer = match due {
+                Due::Words(refusal) => Some(format!("-{}\r\n", refusal.words()).into_bytes()),
+                Due::Server(after) => {
+                    let answer = self.next(has_keys).await;
+                    if let Some(after) = after {
+                        sleep_until(after).await;
+                    }
+                    answer
                 }
-                answer
-            }
-            Due::Cut => {
-                let _ = server.next().await;
-                None
-            }
-            Due::Lost => {
-                let _ = server.next().await;
-                // What is sent on a dead line arrives all the same.
-                while comes.recv().await.is_some() {
-                    let _ = server.next().await;
+                Due::Cut => {
+                    let _ = self.next(has_keys).await;
+                    None
                 }
-                None
+                Due::Lost => {
+                    let _ = self.next(has_keys).await;
+                    // What is sent on a dead line arrives all the same.
+                    while let Some((_, has_keys)) = comes.recv().await {
+                        let _ = self.next(has_keys).await;
+                    }
+                    None
+                }
+            };
+            let Some(answer) = answer else { return };
+            if client.write_all(&answer).await.is_err() {
+                return;
             }
-        };
-        let Some(answer) = answer else { return };
-        if client.write_all(&answer).await.is_err() {
-            return;
         }
+    }
+
+    async fn next(&mut self, has_keys: bool) -> Option<Vec<u8>> {
+        let answer = self.server.next().await?;
+        let one = u64::from(has_keys && !answer.starts_with(b"-"));
+        self.counts.carried_out.fetch_add(one, Relaxed);
+        Some(answer)
     }
 }
 
