@@ -12,9 +12,9 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// ```
 /// use jeton_redis::Settings;
-/// let settings = Settings::new("redis://:secret@cache.example:6379/2");
+/// let settings = Settings::new("redis://:hunter2@cache.example:6379/2");
 /// assert_eq!(settings.timeout.as_millis(), 20);
-/// assert!(!format!("{settings:?}").contains("secret"));
+/// assert!(!format!("{settings:?}").contains("hunter2"));
 /// ```
 #[derive(Clone)]
 pub struct Settings {

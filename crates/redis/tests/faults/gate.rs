@@ -91,7 +91,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn start(version: Version, rule: Rule) -> Self {
+    fn start(version: Version, rule: Rule, timeout: Duration) -> Self {
         let server = version.shared();
         let proxy = Proxy::before(server.socket());
         let mut settings = settings(proxy.url());
@@ -103,7 +103,7 @@ impl Nodes {
             });
             Gate::new(rule.policy(settings.timeout), store, Clock::system())
         };
-        settings.timeout = TIMEOUT;
+        settings.timeout = timeout;
         let through = gate(&settings);
         (settings.url, settings.timeout) = (server.url(), patience);
         Self {
@@ -218,7 +218,7 @@ fn speaks_for(rule: Rule, answered: &Answered, number: u64) {
 }
 
 fn fails(version: Version, (fault, kinds): (Fault, &[StoreErrorKind]), rule: Rule) {
-    let mut nodes = Nodes::start(version, rule);
+    let mut nodes = Nodes::start(version, rule, TIMEOUT);
     let before = nodes.begin();
     nodes.proxy.set(fault);
     for number in 1 + before..=CALLS + before {
@@ -247,7 +247,7 @@ fn fails(version: Version, (fault, kinds): (Fault, &[StoreErrorKind]), rule: Rul
 }
 
 fn is_harmless(version: Version, fault: Fault) {
-    let mut nodes = Nodes::start(version, Rule::Deny);
+    let mut nodes = Nodes::start(version, Rule::Deny, 20 * TIMEOUT);
     let before = nodes.begin();
     nodes.proxy.set(fault);
     // Many at once share calls, of which each is healed.
@@ -291,7 +291,7 @@ fn f32_every_fault_under_every_rule() {
 /// Where somebody drives the gate, no request is the probe: once the server is away none waits, and its
 /// return is seen without any.
 fn is_spared(fault: Fault) {
-    let mut nodes = Nodes::start(Version::V8_2, Rule::Deny);
+    let mut nodes = Nodes::start(Version::V8_2, Rule::Deny, TIMEOUT);
     let driving = RUNTIME.spawn(nodes.gate.clone().drive());
     nodes.begin();
     nodes.asked = 0;
