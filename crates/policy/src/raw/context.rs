@@ -1,5 +1,7 @@
 //! What every check needs at hand.
 
+use std::path::PathBuf;
+
 use super::Resolve;
 use crate::diagnostic::{Fault, Findings};
 use crate::source::{Mark, Source};
@@ -16,6 +18,11 @@ impl<'a> Context<'a> {
             findings: Findings::new(source),
             resolver,
         }
+    }
+
+    /// Where a path points that stands in the file.
+    pub(crate) fn path(&self, written: &str) -> PathBuf {
+        self.resolver.path(written)
     }
 
     /// Refuses the policy. Returns `None`, so that a check can end with it.

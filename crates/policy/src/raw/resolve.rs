@@ -1,5 +1,7 @@
 //! Values that stand elsewhere: `{ env = "NAME" }` and `{ file = "PATH" }`.
 
+use std::path::PathBuf;
+
 use crate::diagnostic::{Fault, code};
 use crate::setting::{Origin, Setting};
 
@@ -50,6 +52,12 @@ pub trait Resolve {
     /// # Errors
     /// [`Unresolved`] if it cannot be read or is not text.
     fn file(&self, path: &str) -> Result<String, Unresolved>;
+
+    /// Where a path points that stands in the policy. Without a word on it, relative ones begin where
+    /// the process does.
+    fn path(&self, path: &str) -> PathBuf {
+        PathBuf::from(path)
+    }
 }
 
 /// Knows no variable and no file.

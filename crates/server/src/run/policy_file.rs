@@ -153,9 +153,13 @@ impl PolicyFile {
     }
 
     /// Relative paths begin beside the policy.
-    fn read_reference(&self, path: &str) -> Result<String, Unresolved> {
+    fn beside(&self, path: &str) -> PathBuf {
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let path = folder.join(path);
+        folder.join(path)
+    }
+
+    fn read_reference(&self, path: &str) -> Result<String, Unresolved> {
+        let path = self.beside(path);
         // Opening a pipe waits for a writer, so this comes first.
         if !fs::metadata(&path).map_err(unresolved)?.is_file() {
             return Err(Unresolved::NotAFile);
@@ -185,6 +189,10 @@ impl Resolve for Machine<'_> {
         let print = self.file.print_of_reference(&read);
         self.asked.borrow_mut().push((path.to_owned(), print));
         read
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.file.beside(path)
     }
 }
 

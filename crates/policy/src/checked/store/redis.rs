@@ -93,9 +93,9 @@ fn tls_root(cx: &mut Context<'_>, section: &Section<'_>, tls: bool) -> Option<Pa
         "" => {
             Err(Fault::new(code::EMPTY, "`tls_root` names no file").fix("tls_root = \"root.pem\""))
         }
-        path => Ok(PathBuf::from(path)),
+        path => Ok(path.to_owned()),
     })?;
-    Some(path.value.get().clone())
+    Some(cx.path(path.value.get()))
 }
 
 /// Braces would be read as a hash tag, the others as wildcards where all of a prefix is removed.

@@ -6,7 +6,7 @@ use jeton_testkit::redis_server::{Server, Version, free_port};
 
 use super::{HUNDRED, is_allowed, policy, take};
 use crate::support::Folder;
-use crate::support::binary::{Running, jeton_in, stderr, stdout};
+use crate::support::binary::{Running, jeton, jeton_in, stderr, stdout};
 use crate::support::eventually;
 
 /// Starts `serve`, which must end by itself; gives what it says.
@@ -67,6 +67,14 @@ fn what_is_no_cluster_and_what_is_no_file_is_told() {
         said.contains("tls_root: /nowhere/root.pem cannot be read"),
         "{said}"
     );
+    // As with other files that a policy names, a relative path begins beside it.
+    let (folder, root) = (Folder::new(), "tls_root = \"root.pem\"");
+    let policy = policy("rediss://127.0.0.1", root, HUNDRED);
+    let path = folder.file("jeton.toml", policy.as_bytes());
+    let output = jeton(&["serve", "--config", path.to_str().unwrap()]);
+    let beside = folder.path().join("root.pem");
+    let said = format!("tls_root: {} cannot be read", beside.display());
+    assert!(stderr(&output).contains(&said), "{}", stderr(&output));
 }
 
 /// What only a charge brings to light: keys that the user may not touch, commands that it may not run.
