@@ -8,20 +8,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use redis::{Client, ConnectionInfo, FromRedisValue as _, Value};
+use redis::{Client, Cmd, ConnectionInfo, FromRedisValue as _, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::deployment::at;
 use crate::line::{Health, Line};
+use crate::names::Names;
 use crate::queue::{Job, Queue};
 use crate::slots::SLOTS;
 use crate::trouble::{Redirection, Trouble, TroubleKind};
-use crate::way::Way;
+use crate::way::{Way, if_sentinel};
 
 /// How often the map is looked at when all is well, and when it is not.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// What a server says of a cluster that it is no part of.
+const NO_CLUSTER: &str = "cluster support disabled";
 /// The least time that a node has to tell the map.
 const LEAST_TO_TELL: Duration = Duration::from_millis(500);
 
@@ -36,6 +39,7 @@ pub(crate) struct Node {
 pub(crate) struct Cluster {
     this: Weak<Self>,
     seeds: Vec<ConnectionInfo>,
+    names: Names,
     timeout: Duration,
     known: Mutex<Known>,
     /// Why the map was not told when it was last asked for.
@@ -55,10 +59,11 @@ struct Known {
 
 impl Cluster {
     /// Needs to be called on a runtime.
-    pub(crate) fn open(seeds: Vec<ConnectionInfo>, timeout: Duration) -> Arc<Self> {
+    pub(crate) fn open(seeds: Vec<ConnectionInfo>, names: Names, timeout: Duration) -> Arc<Self> {
         let cluster = Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             seeds,
+            names,
             timeout,
             known: Mutex::default(),
             untold: Mutex::default(),
@@ -143,7 +148,8 @@ impl Cluster {
         let (host, port) = address.rsplit_once(':')?;
         let info = at(self.seeds.first()?, host, port.parse().ok()?);
         let _on_runtime = self.runtime.enter();
-        let line = Line::keep(Way::Straight(Client::open(info).ok()?), self.timeout);
+        let way = Way::node(Client::open(info).ok()?);
+        let line = Line::keep(way, self.names.clone(), self.timeout);
         let queue = Queue::open(line.clone(), self.timeout, Some(Weak::clone(&self.this)));
         let node = Node { line, queue };
         known.nodes.insert(address.to_owned(), node.clone());
@@ -165,23 +171,17 @@ impl Cluster {
                 return true;
             }
         }
+        let mut told = None;
         for seed in &self.seeds {
-            let Ok(client) = Client::open(seed.clone()) else {
-                continue;
-            };
-            let asking = async {
-                let mut connection = Way::Straight(client).go().await?;
-                let said = connection.send_packed_command(&command).await;
-                said.and_then(Value::extract_error)
-            };
-            let trouble = match timeout(patience, asking).await {
+            let trouble = match timeout(patience, ask(seed, &command)).await {
                 Ok(Ok(said)) if self.learn(&said, Some(seed)) => return true,
                 Ok(Ok(_)) => no_map(),
-                Ok(Err(error)) => Trouble::from(&error),
+                Ok(Err(trouble)) => trouble,
                 Err(_) => Trouble::hangs(),
             };
-            *self.untold() = Some(trouble);
+            told = Some(trouble.or(told));
         }
+        *self.untold() = told;
         false
     }
 
@@ -217,6 +217,29 @@ impl Cluster {
                 .values()
                 .all(|node| node.line.health() == Health::Up)
     }
+}
+
+/// Asks a server that may be anything.
+async fn ask(seed: &ConnectionInfo, command: &Cmd) -> Result<Value, Trouble> {
+    let way = Way::straight(Client::open(seed.clone())?);
+    let mut connection = way.go().await?;
+    let said = connection.send_packed_command(command).await;
+    let trouble = match said.and_then(Value::extract_error) {
+        Ok(said) => return Ok(said),
+        Err(error) => Trouble::from(error),
+    };
+    if trouble.text.contains(NO_CLUSTER) {
+        let place = seed.addr();
+        return Err(Trouble::misnamed(trouble.text)
+            .after(&format!("it is no Cluster, write redis://{place}")));
+    }
+    Err(if trouble.is_unknown_command() {
+        if_sentinel(&mut connection, trouble).await
+    } else if trouble.kind == TroubleKind::Forbidden {
+        trouble.after("it lacks +cluster|slots")
+    } else {
+        trouble
+    })
 }
 
 fn no_map() -> Trouble {

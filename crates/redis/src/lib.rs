@@ -23,6 +23,7 @@ mod deployment;
 mod line;
 mod names;
 mod notes;
+mod preflight;
 mod queue;
 mod reply;
 mod request;

@@ -5,7 +5,7 @@
 //! may. A line that hangs counts as down until a new one has answered.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,10 +15,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::names::Names;
+use crate::preflight::{self, Trial};
 use crate::request;
 use crate::script::{Algorithms, Script};
 use crate::trouble::{Redirection, Trouble, TroubleKind};
-use crate::way::Way;
+use crate::way::{Way, Whom, if_sentinel};
 use jeton_core::{StoreError, StoreErrorKind, When, Written};
 
 /// Between two attempts to open a line: at first, and at most.
@@ -60,6 +62,7 @@ pub(crate) struct Line {
     /// Lines before this number are lost, whether or not the keeper has got round to it.
     good_from: Arc<AtomicU64>,
     latest: Arc<Mutex<Option<Trouble>>>,
+    whom: Whom,
 }
 
 /// Why a call has no answer.
@@ -139,33 +142,46 @@ impl Open {
             .and_then(Value::extract_error)
     }
 
-    /// Whether the server runs scripts and tells the time: all that a call needs.
-    async fn try_out(&mut self) -> Result<(), RedisError> {
+    /// Whether it is what the URL names, and the user may do all that will be needed.
+    async fn try_out(&mut self, way: &Way, names: &Names) -> Result<(), Trouble> {
+        let on_top = if way.is_to_a_node() {
+            preflight::ON_A_CLUSTER
+        } else {
+            &[]
+        };
+        let trials = on_top.iter().chain(preflight::DECISIONS);
+        let outcome = preflight::try_out(&mut self.connection, trials, names).await?;
+        if let Some(trouble) = outcome.trouble() {
+            return Err(if outcome.unknown.is_empty() {
+                trouble
+            } else {
+                if_sentinel(&mut self.connection, trouble).await
+            });
+        }
+        if outcome.is_elsewhere && !way.is_to_a_node() {
+            let words = "it is a node of a Cluster, write redis-cluster://host:port";
+            return Err(Trouble::misnamed(words.to_owned()));
+        }
         let head = request::head(When::StoreClock, std::iter::empty());
         let call = Call {
             script: Algorithms::default().script(),
             keys: vec![],
             arguments: vec![&head, b""],
         };
-        let Err(error) = self.call(&call).await else {
-            return Ok(());
-        };
-        if Trouble::from(&error).kind != TroubleKind::Forbidden {
-            return Err(error);
-        }
-        // Of a command within a script, not every server says which one it was.
-        self.send(&redis::cmd("TIME")).await.and(Err(error))
+        Ok(self.call(&call).await.map(drop)?)
     }
 }
 
 impl Line {
     /// Opens a line and keeps it open until the last caller is gone. Needs to be called on a runtime.
-    pub(crate) fn keep(way: Way, timeout: Duration) -> Self {
+    pub(crate) fn keep(way: Way, names: Names, timeout: Duration) -> Self {
         let (told, state) = watch::channel(State::Connecting);
         let (lost, hears) = mpsc::channel(16);
+        let whom = way.whom().clone();
         tokio::spawn(
             Keeper {
                 way,
+                names,
                 timeout,
                 told,
                 hears,
@@ -175,6 +191,7 @@ impl Line {
         Self {
             state,
             lost,
+            whom,
             latest: Arc::default(),
             good_from: Arc::default(),
         }
@@ -231,6 +248,33 @@ impl Line {
         self.judge(open.number, said)
     }
 
+    /// Whether the user may run some commands.
+    pub(crate) async fn try_out(
+        &self,
+        trials: &'static [Trial],
+        names: &Names,
+        deadline: Instant,
+    ) -> Result<(), Failed> {
+        let mut open = self.open(deadline).await?;
+        let tried = preflight::try_out(&mut open.connection, trials.iter(), names);
+        let outcome = match timeout_at(deadline, tried).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => return self.judge(open.number, Ok(Err(error))).map(drop),
+            Err(late) => return self.judge(open.number, Err(late)).map(drop),
+        };
+        let Some(trouble) = outcome.trouble() else {
+            return Ok(());
+        };
+        let error = trouble.error();
+        self.note(self.whom.name(trouble));
+        Err(error.into())
+    }
+
+    fn note(&self, trouble: Trouble) {
+        let latest = self.latest.lock();
+        *latest.unwrap_or_else(PoisonError::into_inner) = Some(trouble);
+    }
+
     fn judge(
         &self,
         number: u64,
@@ -242,8 +286,8 @@ impl Line {
             Err(_) => (Trouble::hangs(), None),
         };
         let error = trouble.error();
-        let latest = self.latest.lock();
-        *latest.unwrap_or_else(PoisonError::into_inner) = Some(trouble.clone());
+        let trouble = self.whom.name(trouble);
+        self.note(trouble.clone());
         if trouble.needs_new_line() && redirection.is_none() {
             // A keeper that has enough to do hears of it from the next one who calls on this line.
             if self.lost.try_send((number, trouble)).is_ok() {
@@ -281,6 +325,7 @@ impl Line {
 /// The side that opens.
 struct Keeper {
     way: Way,
+    names: Names,
     timeout: Duration,
     told: watch::Sender<State>,
     hears: mpsc::Receiver<(u64, Trouble)>,
@@ -318,26 +363,39 @@ impl Keeper {
 
     /// Opens a line and tries it out. Callers wait for it no longer than a call may take.
     async fn open(&self, number: u64) -> Result<Open, Trouble> {
+        let is_there = AtomicBool::new(false);
         let opening = async {
             let connection = self.way.go().await?;
+            is_there.store(true, Ordering::Relaxed);
             let mut open = Open { number, connection };
-            open.try_out().await.map(|()| open)
+            let tried = open.try_out(&self.way, &self.names).await;
+            tried.map(|()| open)
         };
         let mut opening = pin!(opening);
         if let Ok(opened) = timeout(self.timeout, &mut opening).await {
-            return opened.map_err(|error| Trouble::from(&error));
+            return opened.map_err(|trouble| self.named(trouble));
         }
         self.told.send_if_modified(|state| {
             let they_wait = matches!(state, State::Connecting);
             if they_wait {
-                *state = State::Down(Trouble::hangs());
+                *state = State::Down(self.named(Trouble::hangs()));
             }
             they_wait
         });
-        match timeout(LEAST_TO_OPEN, opening).await {
-            Ok(opened) => opened.map_err(|error| Trouble::from(&error)),
-            Err(_) => Err(Trouble::hangs()),
-        }
+        let opened = timeout(LEAST_TO_OPEN, opening).await;
+        let opened = opened.unwrap_or_else(|_| {
+            Err(if is_there.load(Ordering::Relaxed) {
+                Trouble::hangs()
+            } else {
+                self.way.silence()
+            })
+        });
+        opened.map_err(|trouble| self.named(trouble))
+    }
+
+    /// Says whose trouble it is.
+    fn named(&self, trouble: Trouble) -> Trouble {
+        self.way.whom().name(trouble)
     }
 
     /// Waits until a caller has lost this line, or it is found cut; none when nobody calls any more.
@@ -358,8 +416,8 @@ impl Keeper {
                     }
                     match said {
                         Ok(Ok(_)) => {}
-                        Ok(Err(error)) => return Some(Trouble::from(&error)),
-                        Err(_) => return Some(Trouble::hangs()),
+                        Ok(Err(error)) => return Some(self.named(Trouble::from(&error))),
+                        Err(_) => return Some(self.named(Trouble::hangs())),
                     }
                 }
             }

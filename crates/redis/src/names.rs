@@ -70,6 +70,16 @@ impl Names {
         format!("{}{{notes}}", self.prefix).into_bytes()
     }
 
+    /// A key at which nothing ever stands.
+    pub(crate) fn scratch(&self, word: &str) -> Vec<u8> {
+        format!("{}{{{word}}}", self.prefix).into_bytes()
+    }
+
+    /// What all keys begin with.
+    pub(crate) fn start(&self) -> &str {
+        &self.prefix
+    }
+
     /// A pattern that all keys of this prefix match, and no others.
     pub(crate) fn pattern(&self) -> String {
         format!("{}{{*", self.prefix)

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::cluster::Cluster;
 use crate::deployment::Deployment;
 use crate::line::{Health, Line};
+use crate::names::Names;
 use crate::queue::{NOT_SENT, Queue};
 use crate::reply::Told;
 use crate::request::Request;
@@ -30,9 +31,13 @@ pub(crate) enum Servers {
 
 impl Servers {
     /// Needs to be called on a runtime.
-    pub(crate) fn open(deployment: Deployment, timeout: Duration) -> Result<Self, RedisError> {
+    pub(crate) fn open(
+        deployment: Deployment,
+        names: &Names,
+        timeout: Duration,
+    ) -> Result<Self, RedisError> {
         let way = match deployment {
-            Deployment::One(info) => Way::Straight(Client::open(info)?),
+            Deployment::One(info) => Way::straight(Client::open(info)?),
             Deployment::Sentinel {
                 sentinels,
                 name,
@@ -40,15 +45,14 @@ impl Servers {
             } => {
                 let sentinels: Result<_, RedisError> =
                     sentinels.into_iter().map(Client::open).collect();
-                Way::Sentinels {
-                    sentinels: sentinels?,
-                    name,
-                    primary,
-                }
+                Way::primary(sentinels?, name, primary)
             }
-            Deployment::Cluster(seeds) => return Ok(Self::Cluster(Cluster::open(seeds, timeout))),
+            Deployment::Cluster(seeds) => {
+                let cluster = Cluster::open(seeds, names.clone(), timeout);
+                return Ok(Self::Cluster(cluster));
+            }
         };
-        let line = Line::keep(way, timeout);
+        let line = Line::keep(way, names.clone(), timeout);
         Ok(Self::One(line.clone(), Queue::open(line, timeout, None)))
     }
 

@@ -71,10 +71,11 @@ impl RedisStore {
         let deployment = settings.check()?;
         let named = deployment.servers();
         let _on_runtime = runtime.enter();
-        let servers = Servers::open(deployment, settings.timeout).map_err(refused)?;
+        let names = Names::new(&settings.prefix, settings.key_secret.as_deref());
+        let servers = Servers::open(deployment, &names, settings.timeout).map_err(refused)?;
         Ok(Self {
             runtime: runtime.clone(),
-            names: Names::new(&settings.prefix, settings.key_secret.as_deref()),
+            names,
             timeout: settings.timeout,
             servers,
             named,
@@ -123,13 +124,13 @@ impl RedisStore {
     /// # Errors
     /// [`StoreError`] of the first step that fails.
     pub async fn clear(&self) -> Result<u64, StoreError> {
-        let (servers, pattern) = (self.servers.clone(), self.names.pattern());
+        let (servers, names) = (self.servers.clone(), self.names.clone());
         let (timeout, deadline) = (self.timeout, self.deadline());
         let clear = async move {
             servers.known_by(deadline).await;
             let mut removed = 0;
             for line in servers.lines() {
-                removed += sweep::clear(line, &pattern, timeout).await?;
+                removed += sweep::clear(line, &names, timeout).await?;
             }
             Ok(removed)
         };

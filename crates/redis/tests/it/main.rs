@@ -10,7 +10,9 @@ mod keys;
 mod laws;
 mod mirror;
 mod processes;
+mod scripts;
 #[path = "../support/server.rs"]
 mod server;
+mod start;
 mod tls;
 mod user;
