@@ -80,6 +80,12 @@ impl Share {
         Some(terms)
     }
 
+    /// Whether `part` is exactly this share of `whole`.
+    pub(crate) fn is_of(self, whole: u64, part: u64) -> bool {
+        let scaled = |units: u64, by: u32| u128::from(units) * u128::from(by);
+        scaled(whole, self.millionths) == scaled(part, WHOLE)
+    }
+
     fn of_limit(self, limit: u32) -> u64 {
         (u64::from(limit) * u64::from(self.millionths) / u64::from(WHOLE)).max(1)
     }

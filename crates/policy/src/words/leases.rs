@@ -32,7 +32,7 @@ fn taken(units: u64, allowance: &Allowance) -> String {
             format!("{each} at a time taken ahead: n processes pass n times as many more")
         }
         Terms::Bucket { .. } | Terms::Concurrency { .. } => {
-            format!("{each} at a time taken ahead, as the figures have it")
+            format!("{each} at a time taken ahead, counted in the figures")
         }
     }
 }
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(all.per_process, 0);
         assert_eq!(
             all.lease,
-            "20 at a time taken ahead, as the figures have it"
+            "20 at a time taken ahead, counted in the figures"
         );
     }
 

@@ -81,7 +81,7 @@ mod tests {
             ),
             (
                 "on_deny = \"charge\"\non_failure = \"deny\"",
-                "a denial costs what is left; 503 without a store",
+                "a denial costs what is left; 503 while the store is away",
             ),
         ] {
             assert_eq!(words(settings).settling, said);

@@ -93,7 +93,7 @@ impl StoreWords {
             apart => format!("{}: {}", apart.join("; "), self.across_slots),
         };
         let all = [
-            ("without a store", self.outage.clone()),
+            ("while the store is away", self.outage.clone()),
             ("local limits", self.local.clone()),
             ("what it may forget", self.loss.clone()),
             ("denials", self.deny_cache.clone()),
@@ -333,7 +333,7 @@ mod tests {
         );
         let table = PolicyTable::new("t", &policy).to_string();
         assert!(
-            table.starts_with("t: 2 rules, Redis cluster at a, b\n  without a store: "),
+            table.starts_with("t: 2 rules, Redis cluster at a, b\n  while the store is away: "),
             "{table}"
         );
         for about in [

@@ -23,6 +23,7 @@ use crate::units::grouped;
 /// let policy = Policy::load(&source, &NoReferences)?.policy;
 /// assert_eq!(PolicyTable::new("jeton.toml", &policy).to_string(), "\
 /// jeton.toml: 1 rule, memory store, at most 1 000 000 keys
+///   doors: none; `jeton serve` needs [proxy] or [api], a library neither
 ///                                              at most, per key
 ///   rule      meaning                          any 1 s  any 1 min
 ///   everyone  20/s per address, bursts to 100      120      1 300
@@ -59,6 +60,13 @@ impl fmt::Display for PolicyTable<'_> {
         for (about, text) in store.lines() {
             let lines = wrap(&format!("{about}: {text}"), LINE);
             writeln!(f, "  {}", lines.join("\n      "))?;
+        }
+        let settings = self.policy.settings();
+        if settings.proxy.is_none() && settings.api.is_none() {
+            writeln!(
+                f,
+                "  doors: none; `jeton serve` needs [proxy] or [api], a library neither"
+            )?;
         }
         if rules.is_empty() {
             return Ok(());
