@@ -136,6 +136,7 @@ codes! {
     SECRET_IN_FILE = "W116" "A secret of the store stands in the file.";
     LEASE_OF_NOTHING = "W117" "A lease that no request can use.";
     BOUND_OF_NOTHING = "W118" "A bound of memory in which nothing is kept.";
+    NO_FILE = "W119" "A file that is named and is not there.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
     ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
     NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Resolve;
+use super::{Resolve, Unresolved};
 use crate::diagnostic::{Fault, Findings};
 use crate::source::{Mark, Source};
 
@@ -23,6 +23,12 @@ impl<'a> Context<'a> {
     /// Where a path points that stands in the file.
     pub(crate) fn path(&self, written: &str) -> PathBuf {
         self.resolver.path(written)
+    }
+
+    /// Whether a path that stands in the file is that of no file. One that cannot be read is there.
+    pub(crate) fn is_no_file(&self, written: &str) -> bool {
+        let read = self.resolver.file(written);
+        matches!(read, Err(Unresolved::Absent | Unresolved::NotAFile))
     }
 
     /// Refuses the policy. Returns `None`, so that a check can end with it.

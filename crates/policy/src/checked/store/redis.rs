@@ -95,6 +95,13 @@ fn tls_root(cx: &mut Context<'_>, section: &Section<'_>, tls: bool) -> Option<Pa
         }
         path => Ok(path.to_owned()),
     })?;
+    // A warning, for the policy may be checked elsewhere than where it is served.
+    if tls && cx.is_no_file(path.value.get()) {
+        let fault = Fault::new(code::NO_FILE, "`tls_root` names a file that is not there")
+            .label("relative paths begin beside the policy")
+            .fix("put it there, or leave it out to believe the roots of the system");
+        cx.findings.warning(path.mark, fault);
+    }
     Some(cx.path(path.value.get()))
 }
 
