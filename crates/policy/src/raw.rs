@@ -1,6 +1,7 @@
 //! First stage: the file as it is written. Every key and value keeps its place, nothing is judged.
 
 mod context;
+mod elsewhere;
 mod later;
 mod read;
 mod reader;

@@ -144,6 +144,10 @@ fn check_path(stands: Stands, path: &str, query: &str) -> Result<(), Fault> {
     };
     match db.parse::<u32>() {
         _ if db.is_empty() => Ok(()),
+        Ok(1..) if stands == Stands::Cluster => {
+            Err(fault("names a database, and a cluster has none but 0")
+                .fix("url = \"redis-cluster://HOST,HOST\""))
+        }
         Ok(_) if !db.starts_with('+') => Ok(()),
         _ => {
             Err(fault("has a database that is no number")
@@ -276,6 +280,7 @@ mod tests {
             "redis://a,hunter2",
             "redis-cluster://a,,hunter2",
             "redis-cluster://",
+            "redis-cluster://hunter2/2",
             "redis-sentinel://hunter2,b",
             "redis-sentinel://hunter2/",
             "redis-sentinel://a/hunter2?db=1",

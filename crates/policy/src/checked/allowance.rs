@@ -135,14 +135,18 @@ fn read(cx: &mut Context<'_>, section: &Section<'_>) -> Written {
         zero("a burst of 0")
             .fix("burst = 1, or limit = \"unlimited\" or \"deny\" without rate and burst")
     };
+    let algorithm = section.word(cx, "algorithm", &ALGORITHMS, &[]);
+    // Where it is refused, what it says is no second mistake.
+    let leases = matches!(algorithm, None | Some(Algorithm::Concurrency));
+    let lease = leases.then(|| section.parsed(cx, "lease", parse_duration));
     Written {
-        algorithm: section.word(cx, "algorithm", &ALGORITHMS, &[]),
+        algorithm,
         limit: limit(cx, section),
         window: value(section.parsed(cx, "window", parse_duration)),
         anchor: section.word(cx, "anchor", &ANCHORS, &[]),
         rate: value(section.parsed(cx, "rate", parse_rate)),
         burst: section.count(cx, "burst", never).map(|count| count.value),
-        lease: value(section.parsed(cx, "lease", parse_duration)),
+        lease: value(lease.flatten()),
     }
 }
 
@@ -188,7 +192,7 @@ fn bucket(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -> Opt
     section.refuse(cx, "limit", WHY, &fix);
     section.refuse(cx, "window", WHY, &fix);
     section.refuse(cx, "anchor", ANCHORED, "leave it out");
-    section.refuse(cx, "lease", LEASED, "leave it out");
+    refuse_lease(cx, section);
     if !section.has("limit") {
         section.require(cx, "rate", "rate = \"100/min\"");
     }
@@ -224,7 +228,7 @@ fn window(
     if algorithm != Algorithm::FixedWindow {
         section.refuse(cx, "anchor", ANCHORED, "leave it out");
     }
-    section.refuse(cx, "lease", LEASED, "leave it out");
+    refuse_lease(cx, section);
     if !section.has("rate") {
         section.require(cx, "limit", "limit = 100");
         section.require(cx, "window", "window = \"1min\"");
@@ -258,6 +262,15 @@ fn concurrency(cx: &mut Context<'_>, section: &Section<'_>, written: &Written) -
     };
     let lease = written.lease?;
     Some(Terms::Concurrency { limit, lease })
+}
+
+/// Units in place of a time are what a store on servers is asked for ahead.
+fn refuse_lease(cx: &mut Context<'_>, section: &Section<'_>) {
+    let fix = match section.item("lease").map(|item| &item.value) {
+        Some(Value::Integer(_)) => "leave it out; units taken ahead are `lease` of [store]",
+        _ => "leave it out",
+    };
+    section.refuse(cx, "lease", LEASED, fix);
 }
 
 /// A quota that cannot be held exactly, and the nearest that can.

@@ -8,7 +8,7 @@ use super::failure::{ON_FAILURE, on_failure};
 use super::sections::timeout;
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
-use crate::raw::{self, Context, Section};
+use crate::raw::{self, Context, Item, Section, Value};
 use crate::settings::{Overflow, Store, StoreKind};
 use crate::units::parse_size;
 
@@ -58,7 +58,7 @@ pub(super) const STORE: Vocabulary = Vocabulary {
             "url",
             Shape::Text(Form::StoreUrl),
             "redis: where the server is. unix:///PATH, redis-cluster://HOST,HOST and \
-             redis-sentinel://HOST,HOST/NAME too; rediss… with TLS.",
+             redis-sentinel://HOST,HOST/NAME too; rediss… with TLS. valkey:// is redis://.",
         ),
         word(
             "tls_root",
@@ -171,6 +171,14 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
 
 /// The kind with its own settings; those of another one are refused.
 fn kind(cx: &mut Context<'_>, section: &Section<'_>) -> Option<StoreKind> {
+    if let Some(Item { value, mark }) = section.item("kind")
+        && matches!(value, Value::Text(word) if word == "valkey")
+    {
+        let fault = Fault::new(code::WORD, "`kind` does not know the word \"valkey\"")
+            .label("\"redis\" speaks Valkey too")
+            .fix("kind = \"redis\"");
+        return cx.error(*mark, fault);
+    }
     let kind = match section.word(cx, "kind", &KINDS, raw::STORE_KINDS) {
         // Of a kind that could not be read nobody knows which settings it takes.
         None if section.has("kind") => return None,

@@ -90,6 +90,19 @@ impl Form {
         }
     }
 
+    /// A bare number with each of the units that are most likely meant.
+    pub(crate) fn of_number(self, number: i128) -> Vec<String> {
+        let units: &[&str] = match self {
+            Self::Duration => &["s", "ms"],
+            Self::Rate => &["/s", "/min"],
+            // A larger one counts bytes.
+            Self::Size if number < 1 << 20 => &["MiB"],
+            _ => &[],
+        };
+        let written = units.iter().map(|unit| format!("{number}{unit}"));
+        written.collect()
+    }
+
     /// Texts of this form, each of which the parser takes.
     pub(crate) const fn examples(self) -> &'static [&'static str] {
         match self {

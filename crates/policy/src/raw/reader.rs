@@ -1,6 +1,7 @@
 //! Reads settings of one section by name and type. What it cannot read becomes a finding at its
 //! place, and the check goes on, so that one run shows all mistakes.
 
+use super::elsewhere::elsewhere;
 use super::read::{self, Spotted, Text};
 use super::{Context, Entry, Item, Later, Table, Value};
 use crate::diagnostic::{Fault, code, nearest};
@@ -111,7 +112,7 @@ impl<'t> Section<'t> {
         &self,
         cx: &mut Context<'_>,
         key: &str,
-        parse: impl FnOnce(&str) -> Result<T, Fault>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<Setting<T>>> {
         self.expect(key, |shape| {
             matches!(shape, Shape::Text(_) | Shape::CountOrWord(..))
@@ -123,12 +124,36 @@ impl<'t> Section<'t> {
         &self,
         cx: &mut Context<'_>,
         key: &str,
-        parse: impl FnOnce(&str) -> Result<T, Fault>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<Setting<T>>> {
-        let text = read::text(cx, key, self.item(key)?)?;
+        let item = self.item(key)?;
+        if let Some(fix) = self.with_unit(key, item, &parse) {
+            let fault = read::wrong_type(key, "a text in quotes", &fix, &item.value);
+            return cx.error(item.mark, fault);
+        }
+        let text = read::text(cx, key, item)?;
         read::parsed(cx, key, &text, |text| {
             parse(text).map_err(|fault| fault.fix_whole_line(key))
         })
+    }
+
+    /// The line for a bare number that lacks a unit: with each unit that would be read.
+    fn with_unit<T>(
+        &self,
+        key: &str,
+        item: &Item,
+        parse: &impl Fn(&str) -> Result<T, Fault>,
+    ) -> Option<String> {
+        let (Value::Integer(number), Some(Shape::Text(form))) = (
+            &item.value,
+            self.vocabulary.word(key).map(|word| word.shape),
+        ) else {
+            return None;
+        };
+        let fits = form.of_number(*number).into_iter();
+        let fits = fits.filter(|text| parse(text).is_ok());
+        let fits: Vec<String> = fits.map(|text| format!("{text:?}")).collect();
+        (!fits.is_empty()).then(|| format!("{key} = {}", fits.join(", or ")))
     }
 
     /// One of a few words.
@@ -279,7 +304,7 @@ impl<'t> Section<'t> {
         &self,
         cx: &mut Context<'_>,
         key: &str,
-        parse: impl FnOnce(&str) -> Result<T, Fault>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Spotted<T>> {
         self.expect(key, |shape| matches!(shape, Shape::Shown(_)));
         let one = self.parse(cx, key, parse)?;
@@ -302,6 +327,9 @@ fn unknown(vocabulary: &Vocabulary, entry: &Entry) -> Fault {
         ROOT => Fault::new(code::UNKNOWN, format!("there is no section {key:?}")),
         _ => Fault::new(code::UNKNOWN, format!("{section} has no setting {key:?}")),
     };
+    if let Some((label, fix)) = elsewhere(section, key) {
+        return fault.label(label).fix(fix);
+    }
     if let Some(near) = nearest(key, vocabulary.names()) {
         let near = vocabulary.shown(near);
         return fault.label(format!("did you mean `{near}`?")).fix(near);
