@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use jeton_core::Decision;
+use jeton_core::{Decision, StoreErrorKind};
 use jeton_policy::{Counter, Mode};
 
 /// How one rule's part in a decision ended.
@@ -67,23 +67,53 @@ impl RuleOutcome {
     }
 }
 
-/// The counters of one rule, in a cache line of their own.
+/// The counters of one rule; those of decisions in a cache line of their own.
 #[derive(Debug, Default)]
-#[repr(align(64))]
-pub(crate) struct RuleMeter([AtomicU64; OUTCOMES]);
+#[repr(C, align(64))]
+pub(crate) struct RuleMeter {
+    outcomes: [AtomicU64; OUTCOMES],
+    failures: FailureMeters,
+}
 
 impl RuleMeter {
     #[inline]
     pub(crate) fn count(&self, outcome: RuleOutcome) {
-        if let Some(counter) = self.0.get(outcome as usize) {
+        if let Some(counter) = self.outcomes.get(outcome as usize) {
             counter.fetch_add(1, Relaxed);
         }
     }
 
     pub(crate) fn get(&self, outcome: RuleOutcome) -> u64 {
-        self.0
+        self.outcomes
             .get(outcome as usize)
             .map_or(0, |counter| counter.load(Relaxed))
+    }
+
+    /// Answers that the store did not give.
+    pub(crate) const fn failures(&self) -> &FailureMeters {
+        &self.failures
+    }
+}
+
+/// Counters of answers that the store did not give, in the order of [`StoreErrorKind::ALL`].
+#[derive(Debug, Default)]
+pub(crate) struct FailureMeters([AtomicU64; StoreErrorKind::ALL.len()]);
+
+impl FailureMeters {
+    #[cold]
+    pub(crate) fn count(&self, kind: StoreErrorKind) {
+        if let Some(counter) = self.of(kind) {
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn get(&self, kind: StoreErrorKind) -> u64 {
+        self.of(kind).map_or(0, |counter| counter.load(Relaxed))
+    }
+
+    fn of(&self, kind: StoreErrorKind) -> Option<&AtomicU64> {
+        let at = StoreErrorKind::ALL.iter().position(|known| *known == kind);
+        self.0.get(at?)
     }
 }
 

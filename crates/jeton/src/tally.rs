@@ -1,13 +1,12 @@
 //! The counters of one policy.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use jeton_core::StoreErrorKind;
 use jeton_policy::{CompiledRule, Denied, Mode, Policy};
 
 use crate::gate::Live;
-use crate::meters::{Event, EventMeters, RuleMeter, RuleOutcome};
+use crate::meters::{Event, EventMeters, FailureMeters, RuleMeter, RuleOutcome};
 
 /// What has been decided under one policy, by rule and by event.
 ///
@@ -22,8 +21,7 @@ pub struct Tally {
 #[derive(Debug, Default)]
 struct Beside {
     events: EventMeters,
-    /// In the order of [`StoreErrorKind::ALL`].
-    store_errors: [AtomicU64; StoreErrorKind::ALL.len()],
+    failures: FailureMeters,
 }
 
 impl Tally {
@@ -56,12 +54,18 @@ impl Tally {
         self.beside.events.get(event)
     }
 
-    /// How often the store failed, by [`StoreErrorKind::word`].
-    pub fn store_errors(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// How many answers the store did not give: decisions, and looks at what operators have set.
+    pub fn store_errors(&self) -> impl Iterator<Item = (StoreErrorKind, u64)> {
+        let failures = &self.beside.failures;
         StoreErrorKind::ALL
             .into_iter()
-            .zip(&self.beside.store_errors)
-            .map(|(kind, count)| (kind.word(), count.load(Relaxed)))
+            .map(|kind| (kind, failures.get(kind)))
+    }
+
+    /// In how many of those decisions a rule (by its index in the file) had a part.
+    pub fn store_errors_of(&self, rule: usize, kind: StoreErrorKind) -> u64 {
+        let meter = self.rules.get(rule);
+        meter.map_or(0, |meter| meter.failures().get(kind))
     }
 
     #[inline]
@@ -90,19 +94,19 @@ impl Tally {
         self.beside.events.count(event, times);
     }
 
+    /// A request that the store gave no decision about, with the rules that it would be charged to.
     #[cold]
-    pub(crate) fn degraded(&self, kind: StoreErrorKind) {
+    pub(crate) fn degraded(&self, kind: StoreErrorKind, rules: impl Iterator<Item = usize>) {
         self.happened(Event::Degraded);
-        self.store_failed(kind);
+        self.store_failed(kind, rules);
     }
 
+    /// An answer that the store did not give, with the rules that it would have been about.
     #[cold]
-    pub(crate) fn store_failed(&self, kind: StoreErrorKind) {
-        let errors = StoreErrorKind::ALL
-            .into_iter()
-            .zip(&self.beside.store_errors);
-        if let Some((_, counter)) = errors.into_iter().find(|(known, _)| *known == kind) {
-            counter.fetch_add(1, Relaxed);
+    pub(crate) fn store_failed(&self, kind: StoreErrorKind, rules: impl Iterator<Item = usize>) {
+        for meter in rules.filter_map(|rule| self.rules.get(rule)) {
+            meter.failures().count(kind);
         }
+        self.beside.failures.count(kind);
     }
 }

@@ -102,10 +102,11 @@ impl Asked {
     /// No store answered: there is no decision.
     #[cold]
     pub(crate) fn degraded(self, error: StoreErrorKind, denied: bool) -> Answered {
+        let rules = self.seeds.iter().map(|seed| seed.rule);
         if self.is_metered {
-            self.live.tally.degraded(error);
+            self.live.tally.degraded(error, rules);
         } else {
-            self.live.tally.store_failed(error);
+            self.live.tally.store_failed(error, rules);
         }
         let disposition = Disposition::Degraded { error, denied };
         Answered::new(self.live, disposition, self.at, SmallVec::new())

@@ -39,7 +39,7 @@ impl Gate {
             Ok(()) => {}
             // Of a store that is away, it has been told.
             Err(_) if was_away => {}
-            Err(error) => self.tally().store_failed(error.kind),
+            Err(error) => self.tally().store_failed(error.kind, std::iter::empty()),
         }
     }
 }

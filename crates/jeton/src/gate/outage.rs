@@ -155,17 +155,16 @@ impl Gate {
         if answers.is_empty() || votes.any(beyond) {
             return asked.degraded(error, true);
         }
-        let asked = Asked {
-            seeds: local.iter().map(|(seed, _)| *seed).collect(),
-            ..asked
-        };
+        let seeds = local.iter().map(|(seed, _)| *seed).collect();
+        let rules: SmallVec<[usize; 4]> = asked.seeds.iter().map(|seed| seed.rule).collect();
+        let asked = Asked { seeds, ..asked };
         let (live, is_metered) = (asked.live.clone(), asked.is_metered);
         let answered = asked.decided(&answers);
         let mut answered = answered.unwrap_or_else(|(asked, _)| asked.degraded(error, true));
         if let Disposition::Decided(_) = answered.disposition {
             answered.keep().without_store = Some(error);
             if is_metered {
-                live.tally.degraded(error);
+                live.tally.degraded(error, rules.into_iter());
             }
         }
         answered

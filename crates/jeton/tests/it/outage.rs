@@ -35,7 +35,8 @@ fn get() -> Request {
 
 fn errors(gate: &Gate) -> Vec<(&'static str, u64)> {
     let tally = gate.tally();
-    tally.store_errors().filter(|(_, n)| *n > 0).collect()
+    let errors = tally.store_errors().filter(|(_, n)| *n > 0);
+    errors.map(|(kind, n)| (kind.word(), n)).collect()
 }
 
 fn degraded(answered: &Answered, denied: bool) {
@@ -61,6 +62,24 @@ fn f32_open_passes_without_invented_numbers() {
         assert_eq!(errors(&gate), [("unreachable", 20)]);
         assert_eq!(gate.tally().rule(0, RuleOutcome::Allowed), 0);
     }
+}
+
+#[test]
+fn what_was_not_decided_is_counted_for_each_rule_that_had_a_part_in_it() {
+    let rules = [
+        window("open", "\"allow\""),
+        window("local", "{ local = 0.5 }"),
+        window("elsewhere", "\"deny\"") + "\nmatch = { path = \"/elsewhere\" }\n",
+    ];
+    let (gate, store) = gate(&rules.concat(), Fault::Error(AWAY));
+    take(&gate, &get());
+    let of = |rule, kind| gate.tally().store_errors_of(rule, kind);
+    assert_eq!(errors(&gate), [("unreachable", 1)]);
+    assert_eq!([0, 1, 2, 3].map(|rule| of(rule, AWAY)), [1, 1, 0, 0]);
+    store.set(Fault::Error(StoreErrorKind::BadState));
+    take(&gate, &Request::get("192.0.2.1", "/elsewhere"));
+    let of = |rule| of(rule, StoreErrorKind::BadState);
+    assert_eq!([0, 1, 2].map(of), [1, 1, 1]);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
 }
 
 /// A policy with the counters of its own rules, whatever is swapped meanwhile.
-fn in_force(gate: &Gate) -> (Arc<Policy>, Arc<Tally>) {
+pub(crate) fn in_force(gate: &Gate) -> (Arc<Policy>, Arc<Tally>) {
     loop {
         let (policy, tally) = (gate.policy(), gate.tally());
         if Arc::ptr_eq(&policy, &gate.policy()) {
@@ -126,11 +126,15 @@ fn in_force(gate: &Gate) -> (Arc<Policy>, Arc<Tally>) {
 }
 
 fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Decisions that the store did not give, by reason";
+    let help = "Answers that the store did not give, by reason: decisions, and looks at what \
+                operators have set";
     let mut family =
         encoder.encode_descriptor("jeton_store_errors", help, None, MetricType::Counter)?;
     for (reason, count) in metrics.gate.tally().store_errors() {
-        counter(&mut family.encode_family(&[("reason", reason)])?, count)?;
+        counter(
+            &mut family.encode_family(&[("reason", reason.word())])?,
+            count,
+        )?;
     }
 
     let degraded = i64::from(metrics.degraded().is_some());

@@ -81,7 +81,8 @@ impl Gate {
             Err(error) => {
                 live.tally
                     .happened_often(Event::SettleLost, known.len() as u64);
-                live.tally.store_failed(error.kind);
+                let rules = known.iter().map(|(out, _)| out.owned.seed.rule);
+                live.tally.store_failed(error.kind, rules);
             }
         }
         if ledger == Ledger::Local {
