@@ -21,7 +21,6 @@ mod thrift;
 mod verdicts;
 
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -126,6 +125,7 @@ impl Gate {
         let settings = &policy.settings().store;
         let store = Guard::new(store, settings, clock.clone());
         let local = Local::new(table_settings(settings));
+        let fingerprints = explain::fingerprints(&settings.kind);
         let tally = Arc::new(Tally::new(policy.rules().len()));
         let live = ArcSwap::from_pointee(Live {
             policy: Arc::new(policy),
@@ -138,7 +138,7 @@ impl Gate {
             local,
             clock,
             orders: Mutex::default(),
-            fingerprints: Fingerprints::new(&random()),
+            fingerprints,
             #[cfg(feature = "settling")]
             open_holds: open_holds::OpenHolds::default(),
             #[cfg(feature = "settling")]
@@ -161,7 +161,8 @@ impl Gate {
         &self.0.clock
     }
 
-    /// How secret keys are shown by this gate: the same key the same way, as long as it lives.
+    /// How secret keys are shown by this gate: the same key the same way, as long as it lives; and
+    /// by all gates whose stores have the same `key_secret`.
     pub fn fingerprints(&self) -> &Fingerprints {
         &self.0.fingerprints
     }
@@ -374,16 +375,4 @@ impl Live {
         };
         self.orders.mode(rule).or_else(own).unwrap_or_default()
     }
-}
-
-/// What the standard library seeds its own hash maps with.
-fn random() -> [u8; 16] {
-    let half = || RandomState::new().build_hasher().finish().to_le_bytes();
-    let mut bytes = [0; 16];
-    let halves = [half(), half()].into_iter().flatten();
-    bytes
-        .iter_mut()
-        .zip(halves)
-        .for_each(|(to, from)| *to = from);
-    bytes
 }
