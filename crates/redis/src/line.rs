@@ -17,11 +17,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::names::Names;
 use crate::preflight::{self, Trial};
-use crate::request;
-use crate::script::{Algorithms, Script};
+use crate::script::Script;
 use crate::trouble::{Redirection, Trouble, TroubleKind};
 use crate::way::{Way, Whom, if_sentinel};
-use jeton_core::{StoreError, StoreErrorKind, When, Written};
+use jeton_core::{StoreError, StoreErrorKind, Written};
 
 /// Between two attempts to open a line: at first, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -162,13 +161,7 @@ impl Open {
             let words = "it is a node of a Cluster, write redis-cluster://host:port";
             return Err(Trouble::misnamed(words.to_owned()));
         }
-        let head = request::head(When::StoreClock, std::iter::empty());
-        let call = Call {
-            script: Algorithms::default().script(),
-            keys: vec![],
-            arguments: vec![&head, b""],
-        };
-        Ok(self.call(&call).await.map(drop)?)
+        Ok(())
     }
 }
 

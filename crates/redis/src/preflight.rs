@@ -13,12 +13,15 @@ use crate::trouble::{Redirection, Trouble, TroubleKind};
 /// Stands for a key of ours.
 const KEY: &str = "\0";
 
+/// What runs scripts.
+const EVAL: &str = "eval";
+
 /// A command as access rules name it, and arguments by which it changes nothing.
 pub(crate) type Trial = (&'static str, &'static [&'static str]);
 
 /// What every decision, and what operators set, may need.
 pub(crate) const DECISIONS: &[Trial] = &[
-    ("eval", &["return 0", "0"]),
+    (EVAL, &["return 0", "0"]),
     (
         "evalsha",
         &["0000000000000000000000000000000000000000", "0"],
@@ -79,11 +82,8 @@ impl Outcome {
         })
     }
 
+    /// Notes that a command was refused.
     fn note(&mut self, name: &'static str, error: &RedisError, names: &Names) {
-        self.is_elsewhere |= Redirection::of(error).is_some();
-        if Trouble::from(error).kind != TroubleKind::Forbidden {
-            return;
-        }
         let said = error.detail().unwrap_or_default();
         if said.contains("unknown command") {
             return self.unknown.push(name);
@@ -103,7 +103,7 @@ impl Outcome {
 /// Tries out commands.
 ///
 /// # Errors
-/// If the line fails; what the server refuses is the outcome.
+/// If the line fails, or the server runs no scripts now; what it does not let the user do is the outcome.
 pub(crate) async fn try_out(
     connection: &mut MultiplexedConnection,
     trials: impl Iterator<Item = &'static Trial> + Clone,
@@ -129,9 +129,16 @@ pub(crate) async fn try_out(
     let said = connection.send_packed_commands(&pipe, 0, count).await?;
     let mut outcome = Outcome::default();
     for ((name, _), said) in trials.zip(said) {
-        if let Err(error) = Value::extract_error(said) {
+        let Err(error) = Value::extract_error(said) else {
+            continue;
+        };
+        let is_refused = Trouble::from(&error).kind == TroubleKind::Forbidden;
+        if is_refused {
             outcome.note(name, &error, names);
+        } else if *name == EVAL {
+            return Err(error); // it is to work, and the only one that is
         }
+        outcome.is_elsewhere |= Redirection::of(&error).is_some();
     }
     Ok(outcome)
 }
@@ -146,7 +153,7 @@ mod tests {
         let page = include_str!("../../../docs/redis.md");
         let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap();
         let commands = |line: &'static str| -> Vec<&str> {
-            let words = line.split([' ', '`']);
+            let words = line.split([' ', '`', '\'']);
             words.filter_map(|word| word.strip_prefix('+')).collect()
         };
         let names = |trials: &[Trial]| -> Vec<&str> {
@@ -155,7 +162,7 @@ mod tests {
             names
         };
         for (start, trials) in [
-            ("ACL SETUSER", DECISIONS),
+            ("redis-cli ACL SETUSER", DECISIONS),
             ("- on a cluster", ON_A_CLUSTER),
             ("- to remove a prefix", REMOVAL),
         ] {

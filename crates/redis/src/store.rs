@@ -69,7 +69,7 @@ impl RedisStore {
             reason: error.category().into(),
         };
         let deployment = settings.check()?;
-        let named = deployment.servers();
+        let servers_named = deployment.servers();
         let _on_runtime = runtime.enter();
         let names = Names::new(&settings.prefix, settings.key_secret.as_deref());
         let servers = Servers::open(deployment, &names, settings.timeout).map_err(refused)?;
@@ -78,7 +78,7 @@ impl RedisStore {
             names,
             timeout: settings.timeout,
             servers,
-            named,
+            named: servers_named,
             latest_us: AtomicU64::new(0),
             disagreements: Arc::default(),
         })

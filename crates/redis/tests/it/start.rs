@@ -97,6 +97,22 @@ fn what_removing_a_prefix_lacks_is_named_at_once() {
 }
 
 #[test]
+fn a_database_takes_one_command_more() {
+    let page = page();
+    for version in Version::ALL {
+        let server = Server::start(version, &[]);
+        let url = format!("{}?db=2&user=limiter&pass=PASSWORD", server.url());
+        set_user(&server, &words(&page, None));
+        let refused = trouble(&url);
+        assert_eq!(refused.kind, TroubleKind::Forbidden, "{refused}");
+        assert!(refused.text.contains("'select'"), "{refused}");
+        set_user(&server, &words(&page, Some("with a `/db` in the url")));
+        let store = open(&settings(url));
+        assert_eq!(RUNTIME.block_on(store.ready()), Ok(()));
+    }
+}
+
+#[test]
 fn what_is_not_what_the_url_names_is_refused_with_the_right_url() {
     for version in Version::ALL {
         let (_server, port) = at_port(version, &[]);

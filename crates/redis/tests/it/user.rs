@@ -22,15 +22,19 @@ pub(crate) fn page() -> String {
 /// The words of the line in the page, and those that come on top somewhere.
 pub(crate) fn words(page: &str, on_top: Option<&str>) -> Vec<String> {
     let mut lines = page.lines();
-    let line = lines.find(|line| line.starts_with("ACL SETUSER")).unwrap();
-    let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let line = lines.find_map(|line| line.strip_prefix("redis-cli ACL SETUSER"));
+    let mut named = format!("ACL SETUSER{}", line.unwrap());
     if let Some(place) = on_top {
-        let start = format!("- {place}: `");
+        let start = format!("- {place}");
         let more = lines.find_map(|line| line.strip_prefix(&start)).unwrap();
+        let (_, more) = more.split_once(": `").unwrap();
         let (more, _) = more.split_once('`').unwrap();
-        words.extend(more.split_whitespace().map(str::to_owned));
+        named.extend([" ", more]);
     }
+    let words = named.split_whitespace();
     words
+        .map(|word| word.trim_matches('\'').to_owned())
+        .collect()
 }
 
 pub(crate) fn set_user(server: &Server, words: &[String]) {
