@@ -30,6 +30,13 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
+    /// Whether it is several servers, of which one may fail while the others decide. Then a failure says
+    /// nothing about the next plan, which is sent all the same: such a store answers at once itself
+    /// about a part that is away. It does not change.
+    fn fails_in_parts(&self) -> bool {
+        false
+    }
+
     /// Changes a note; whether there was one of that name, still in force at `when`. A note that
     /// finds no room is [`StoreErrorKind::OutOfMemory`], and the one that it would have replaced stays.
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool>;

@@ -95,8 +95,11 @@ impl Cluster {
         self.known().nodes.values().cloned().collect()
     }
 
-    /// Waits for the first map.
+    /// Waits for the first map; not when all have just been asked and nobody told it.
     pub(crate) async fn known_by(&self, deadline: Instant) -> bool {
+        if !self.is_known() && self.untold().is_some() {
+            return false;
+        }
         let mut maps = self.maps.subscribe();
         let known = maps.wait_for(|maps| *maps > 0);
         tokio::time::timeout_at(deadline, known)

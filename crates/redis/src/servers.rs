@@ -56,6 +56,11 @@ impl Servers {
         Ok(Self::One(line.clone(), Queue::open(line, timeout, None)))
     }
 
+    /// Whether one may fail while others decide.
+    pub(crate) const fn are_several(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+
     /// Whether all keys of a request can be decided about in one step.
     pub(crate) fn decides_at_once(&self, request: &Request) -> bool {
         match self {

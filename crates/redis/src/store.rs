@@ -248,6 +248,10 @@ impl Store for RedisStore {
         true
     }
 
+    fn fails_in_parts(&self) -> bool {
+        self.servers.are_several()
+    }
+
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
         let key = self.names.notes();
         let (servers, when, deadline) = (self.servers.clone(), self.settle(when), self.deadline());

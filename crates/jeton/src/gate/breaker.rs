@@ -12,6 +12,9 @@
 //! On trial requests are asked again, and one failure is enough. Seen from outside the store is away
 //! until a plan of somebody's passes, or two probes in a row: one that fails for requests and not
 //! for probes does not seem to come and go.
+//!
+//! Of a store that fails in parts, one failure says nothing about the next plan: it never opens, and
+//! remembers for a while that something failed.
 
 use jeton_core::{Micros, Span, StoreErrorKind};
 
@@ -20,6 +23,12 @@ const FAILURES: u32 = 5;
 
 /// How often a request is the probe while nobody else probes.
 const PROBE_EVERY: Span = Span::SECOND;
+
+/// How long after its last failure a store that fails in parts counts as failing.
+const QUIET: Span = match Span::from_micros(3_000_000) {
+    Ok(quiet) => quiet,
+    Err(_) => Span::SECOND,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -38,6 +47,9 @@ pub(super) struct Breaker {
     why: StoreErrorKind,
     /// From when on a request may be the probe.
     next_probe: Micros,
+    /// Of a store that fails in parts: when one last did.
+    part_failed: Option<Micros>,
+    in_parts: bool,
 }
 
 /// How sure it is of the store.
@@ -53,12 +65,15 @@ pub(super) enum Mood {
 }
 
 impl Breaker {
-    pub(super) const fn new() -> Self {
+    /// For a store that fails as a whole, or `in_parts`.
+    pub(super) const fn new(in_parts: bool) -> Self {
         Self {
             phase: Phase::Closed,
             failures: 0,
             why: StoreErrorKind::Unavailable,
             next_probe: Micros::ZERO,
+            part_failed: None,
+            in_parts,
         }
     }
 
@@ -95,16 +110,21 @@ impl Breaker {
     }
 
     /// The store has answered somebody.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn answered(&mut self, now: Micros) {
+        let is_fresh = |failed: Micros| failed <= now && now.since(failed) < QUIET;
+        if self.part_failed.is_some_and(is_fresh) {
+            return;
+        }
         self.phase = Phase::Closed;
         self.failures = 0;
+        self.part_failed = None;
     }
 
     /// The store has answered a probe.
-    pub(super) fn probe_passed(&mut self) {
+    pub(super) fn probe_passed(&mut self, now: Micros) {
         match self.phase {
             Phase::Open => self.phase = Phase::Trial,
-            Phase::Trial | Phase::Closed => self.answered(),
+            Phase::Trial | Phase::Closed => self.answered(now),
         }
     }
 
@@ -112,6 +132,10 @@ impl Breaker {
     pub(super) fn failed(&mut self, why: StoreErrorKind, now: Micros) {
         self.why = why;
         self.failures = self.failures.saturating_add(1);
+        if self.in_parts {
+            self.part_failed = Some(now);
+            return;
+        }
         let opens = match self.phase {
             Phase::Closed => self.failures >= FAILURES,
             Phase::Trial => true,
@@ -141,7 +165,7 @@ mod tests {
     }
 
     fn open(now: Micros) -> Breaker {
-        let mut breaker = Breaker::new();
+        let mut breaker = Breaker::new(false);
         for _ in 0..FAILURES {
             assert_eq!(breaker.refuses(now), None);
             breaker.failed(WHY, now);
@@ -151,13 +175,13 @@ mod tests {
 
     #[test]
     fn five_failures_in_a_row_open_it_and_four_do_not() {
-        let mut breaker = Breaker::new();
+        let mut breaker = Breaker::new(false);
         for _ in 0..3 {
             for _ in 1..FAILURES {
                 breaker.failed(WHY, at(0));
                 assert_eq!(breaker.mood(), Mood::Uneasy);
             }
-            breaker.answered();
+            breaker.answered(at(0));
             assert_eq!(breaker.mood(), Mood::Calm);
         }
         let mut breaker = open(at(0));
@@ -175,7 +199,7 @@ mod tests {
         breaker.failed(WHY, at(S + 20_000));
         assert!(!asked(&mut breaker, 2 * S - 1));
         assert!(asked(&mut breaker, 2 * S));
-        breaker.answered();
+        breaker.answered(at(0));
         assert!(asked(&mut breaker, 2 * S) && asked(&mut breaker, 2 * S));
     }
 
@@ -200,21 +224,40 @@ mod tests {
     fn on_trial_one_failure_is_enough_and_nobody_outside_sees_it() {
         let mut breaker = open(at(0));
         for _ in 0..3 {
-            breaker.probe_passed();
+            breaker.probe_passed(at(0));
             assert_eq!(breaker.mood(), Mood::Away);
             assert_eq!(breaker.refuses(at(0)), None);
             breaker.failed(WHY, at(0));
             assert_eq!(breaker.refuses(at(0)), Some(WHY));
         }
-        breaker.probe_passed();
-        breaker.answered();
+        breaker.probe_passed(at(0));
+        breaker.answered(at(0));
         assert_eq!(breaker.mood(), Mood::Calm);
         let mut breaker = open(at(0));
-        breaker.probe_passed();
-        breaker.probe_passed();
+        breaker.probe_passed(at(0));
+        breaker.probe_passed(at(0));
         assert_eq!(breaker.mood(), Mood::Calm);
         breaker.failed(WHY, at(0));
-        breaker.probe_passed();
+        breaker.probe_passed(at(0));
+        assert_eq!(breaker.mood(), Mood::Calm);
+    }
+
+    #[test]
+    fn of_a_store_that_fails_in_parts_others_are_asked_and_it_is_remembered_for_a_while() {
+        let mut breaker = Breaker::new(true);
+        for _ in 0..100 {
+            breaker.failed(WHY, at(S));
+            assert_eq!(breaker.refuses(at(S)), None);
+        }
+        assert_eq!((breaker.mood(), breaker.why()), (Mood::Uneasy, WHY));
+        breaker.answered(at(2 * S));
+        breaker.probe_passed(at(4 * S - 1));
+        assert_eq!(breaker.mood(), Mood::Uneasy);
+        breaker.answered(at(4 * S));
+        assert_eq!(breaker.mood(), Mood::Calm);
+        // A clock that went back does not keep it waiting.
+        breaker.failed(WHY, at(9 * S));
+        breaker.answered(at(S));
         assert_eq!(breaker.mood(), Mood::Calm);
     }
 
@@ -254,13 +297,13 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % n
         };
-        let (mut breaker, mut history) = (Breaker::new(), History::default());
+        let (mut breaker, mut history) = (Breaker::new(false), History::default());
         let (mut now, mut refusals, mut away) = (0, 0, 0);
         for _ in 0..200_000 {
             now += below(200_000);
             match below(20) {
                 0 => {
-                    breaker.answered();
+                    breaker.answered(at(now));
                     history.answered();
                 }
                 1..=7 => {
@@ -278,7 +321,7 @@ mod tests {
                     history.probed = Some(now);
                 }
                 9 => {
-                    breaker.probe_passed();
+                    breaker.probe_passed(at(now));
                     history.passed += 1;
                     if !history.is_away() || history.passed == 2 {
                         history.answered();

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jeton_core::{
-    Anchor, Answers, Cost, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span, Store,
-    StoreError, StoreErrorKind, Submitted, When, Written,
+    Anchor, Answers, Cost, Micros, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span,
+    Store, StoreError, StoreErrorKind, Submitted, When, Written,
 };
 use jeton_policy::Store as Settings;
 
@@ -80,6 +80,7 @@ pub(super) struct Awaiting {
 
 impl Guard {
     pub(super) fn new(store: Arc<dyn Store>, settings: &Settings, clock: Clock) -> Self {
+        let breaker = Breaker::new(store.fails_in_parts());
         Self {
             has_own_clock: store.has_own_clock(),
             store,
@@ -87,7 +88,7 @@ impl Guard {
             timeout: settings.timeout,
             health: Arc::new(Health {
                 mood: AtomicU8::new(Mood::Calm as u8),
-                breaker: Mutex::new(Breaker::new()),
+                breaker: Mutex::new(breaker),
                 clock,
             }),
         }
@@ -176,7 +177,7 @@ impl Guard {
     #[inline]
     pub(super) fn ask(&self, plans: &[Plan<'_>], reading: Reading, answers: &mut Answers) -> Reply {
         let is_calm = self.is_calm();
-        if !is_calm && let Some(why) = self.health.refuses(reading) {
+        if !is_calm && let Some(why) = self.health.refuses() {
             let written = Written::No;
             fail(plans.len(), StoreError { kind: why, written }, answers);
             return Reply::Done;
@@ -223,8 +224,7 @@ impl Guard {
     /// Whoever calls this twice a second probes: requests need not.
     pub(super) fn probed_elsewhere(&self) {
         if self.is_away() {
-            let now = self.health.clock.now();
-            self.health.change(|breaker| breaker.probed_elsewhere(now));
+            self.health.change(Breaker::probed_elsewhere);
         }
     }
 
@@ -298,36 +298,32 @@ impl Health {
     }
 
     #[cold]
-    fn refuses(&self, reading: Reading) -> Option<StoreErrorKind> {
-        self.change(|breaker| breaker.refuses(reading.at()))
+    fn refuses(&self) -> Option<StoreErrorKind> {
+        self.change(Breaker::refuses)
     }
 
     /// One plan that was answered is an answer.
     #[cold]
     fn learn(&self, answers: &Answers, plans: usize) {
         let failure = |plan| answers.plan(plan).0.err().map(|error| error.kind);
-        let failures = (0..plans).map(failure);
-        let of_store = |kind: Option<StoreErrorKind>| kind.filter(|kind| is_of_store(*kind));
-        let mut why = None;
-        for kind in failures {
-            match of_store(kind) {
-                Some(kind) => why = why.or(Some(kind)),
-                None => return self.change(Breaker::answered),
-            }
-        }
-        if let Some(why) = why {
+        let of_store = |kind: &StoreErrorKind| is_of_store(*kind);
+        let failures = || (0..plans).map(|plan| failure(plan).filter(of_store));
+        if let Some(why) = failures().flatten().next() {
             self.failed(why);
+        }
+        if failures().any(|failure| failure.is_none()) {
+            self.change(Breaker::answered);
         }
     }
 
     fn failed(&self, why: StoreErrorKind) {
-        let now = self.clock.now();
-        self.change(|breaker| breaker.failed(why, now));
+        self.change(|breaker, now| breaker.failed(why, now));
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Breaker, Micros) -> T) -> T {
+        let now = self.clock.now();
         let mut breaker = self.breaker();
-        let changed = change(&mut breaker);
+        let changed = change(&mut breaker, now);
         self.mood.store(breaker.mood() as u8, Relaxed);
         changed
     }

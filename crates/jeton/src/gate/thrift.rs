@@ -125,7 +125,7 @@ impl Thrift {
 }
 
 /// Forgets what is known under another quota, or of a later time: a clock that moves by hand has gone
-/// back. Units taken under another quota stay charged; what they would be under this one is not known.
+/// back. Units that were taken go back.
 fn bring_up_to(
     reading: Reading,
     plan: Plan<'_>,
@@ -140,6 +140,8 @@ fn bring_up_to(
         let went_back = !reading.is_steady() && reading.at() < cell.seen();
         if went_back {
             unspent.extend(cell.give_back());
+        } else if cell.quota() != op.quota {
+            unspent.extend(cell.give_back_under(op.quota, reading.at()));
         }
         if went_back || cell.quota() != op.quota {
             held.remove(place);

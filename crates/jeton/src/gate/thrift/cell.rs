@@ -152,6 +152,13 @@ impl Cell {
         pool.unspent()
     }
 
+    /// The same when another quota has come into force.
+    pub(super) fn give_back_under(&mut self, quota: &Quota, now: Micros) -> Option<Unspent> {
+        let pool = self.pool.take()?;
+        self.denials.clear();
+        pool.unspent_under(quota, now)
+    }
+
     /// The same of units that are too old to be spent.
     pub(super) fn give_back_old(&mut self, now: Micros) -> Option<Unspent> {
         if self.left(now) > 0 {

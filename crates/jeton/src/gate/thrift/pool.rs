@@ -38,6 +38,8 @@ pub(super) struct Pool {
     left: u32,
     /// The whole charge.
     receipt: Receipt,
+    /// When it was asked for.
+    sent: Micros,
     /// They are spent before that only.
     until: Micros,
 }
@@ -46,17 +48,13 @@ pub(super) struct Pool {
 #[derive(Debug)]
 pub(crate) struct Unspent {
     owner: Owner,
-    receipt: Receipt,
+    act: Act,
 }
 
 impl Unspent {
     /// Gives them back, as far as they still count.
     pub(crate) fn op(&self) -> Op<'_> {
-        self.owner.op(Act::Settle {
-            receipt: self.receipt,
-            actual: Cost::ZERO,
-            max_debt: Cost::ZERO,
-        })
+        self.owner.op(self.act)
     }
 }
 
@@ -78,6 +76,7 @@ impl Pool {
             owner,
             left,
             receipt,
+            sent,
             until,
         }
     }
@@ -103,9 +102,46 @@ impl Pool {
             cost: self.left,
             ..self.receipt
         };
-        let owner = self.owner;
-        (self.left > 0).then_some(Unspent { owner, receipt })
+        let (owner, act) = (self.owner, settle(receipt));
+        (self.left > 0).then_some(Unspent { owner, act })
     }
+
+    /// The same when another quota has come into force. Which units of a bucket have come back
+    /// by now depends on the rate that the store went by, and when; so that none is handed out twice,
+    /// as many as either rate can have brought back stay charged.
+    pub(super) fn unspent_under(self, quota: &Quota, now: Micros) -> Option<Unspent> {
+        let mut owner = self.owner;
+        let elapsed = now.since(self.sent);
+        let back = most_back(&owner.quota, elapsed).max(most_back(quota, elapsed));
+        let left = self.left.saturating_sub(back);
+        owner.quota = *quota;
+        let act = match quota.rate() {
+            Some(_) => Act::Give {
+                units: Cost::new(u64::from(left)),
+            },
+            None => settle(Receipt {
+                cost: left,
+                ..self.receipt
+            }),
+        };
+        (left > 0).then_some(Unspent { owner, act })
+    }
+}
+
+fn settle(receipt: Receipt) -> Act {
+    Act::Settle {
+        receipt,
+        actual: Cost::ZERO,
+        max_debt: Cost::ZERO,
+    }
+}
+
+/// The most units that a bucket brings back in `elapsed`.
+fn most_back(quota: &Quota, elapsed: Span) -> u32 {
+    let Some(rate) = quota.rate() else { return 0 };
+    let parts = u128::from(elapsed.as_micros()) * u128::from(rate.units());
+    let units = parts / u128::from(rate.per().as_micros()) + 1;
+    u32::try_from(units).unwrap_or(u32::MAX)
 }
 
 /// The receipt of units that have `behind` others of the same charge behind them. A bucket brings them
