@@ -1,10 +1,14 @@
 //! A cluster that loses a primary.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use jeton::policy::{NoReferences, Policy, Source};
+use jeton::{Clock, Gate, NamedCharge, StoreState, Verb};
 use jeton_redis::Health;
 use jeton_testkit::redis_server::{Cluster, Version, wait_until};
 
+use crate::WATCH;
 use crate::load::Load;
 use crate::server::{RUNTIME, open, settings};
 
@@ -42,4 +46,57 @@ fn a_primary_that_dies_under_load_is_replaced() {
             "{granted} with {not_copied} not copied: {load:?}"
         );
     }
+}
+
+/// A primary that hangs, and nobody takes its place: the limits of all other keys stay in force, and
+/// whoever asks about its keys is answered at once after the first timeout.
+#[test]
+fn a_primary_that_hangs_takes_no_other_limits_with_it() {
+    const POLICY: &str = "[store]\ntimeout = \"150ms\"\non_failure = \"deny\"\n\n\
+        [api]\nlisten = \"127.0.0.1:0\"\n\n\
+        [[rule]]\nname = \"api\"\nkey = \"header:x-user\"\nalgorithm = \"sliding-log\"\n\
+        limit = 1000\nwindow = \"1d\"\n";
+    let cluster = Cluster::start(Version::V7_0, 60_000);
+    let mut settings = settings(format!("redis-cluster://{}", cluster.hosts()));
+    settings.timeout = Duration::from_millis(150);
+    let store = Arc::new(open(&settings));
+    wait_until("the cluster decides", || {
+        RUNTIME.block_on(store.ready()).is_ok()
+    });
+    let loaded = Policy::load(&Source::new("jeton.toml", POLICY), &NoReferences);
+    let gate = Gate::new(loaded.unwrap().policy, store, Clock::system());
+    let take = |key: u64| {
+        let key = key.to_string();
+        let key = [key.as_str()];
+        let charge = NamedCharge::new("api", &key);
+        let answered = gate.charge(Verb::Take, &[charge]).unwrap();
+        RUNTIME.block_on(answered.wait())
+    };
+    wait_until("every key is decided about", || {
+        (0..KEYS).all(|key| !take(key).is_degraded())
+    });
+
+    cluster.node(0).stop();
+    let lost: Vec<u64> = (0..KEYS).filter(|key| take(*key).is_degraded()).collect();
+    assert!((1..KEYS as usize).contains(&lost.len()), "{lost:?}");
+    let kept = |key: &u64| !lost.contains(key);
+    let mut undecided = 0;
+    for _ in 0..20 {
+        // More in a row than any breaker takes.
+        for key in lost.iter().cycle().take(10) {
+            assert!(take(*key).is_degraded());
+        }
+        undecided += (0..KEYS)
+            .filter(kept)
+            .filter(|key| take(*key).is_degraded())
+            .count();
+    }
+    // Not one of 400; a machine that stands still may cost one its time.
+    assert!(undecided <= 4, "{undecided}");
+    assert!(matches!(gate.store_state(), StoreState::Failing { .. }));
+
+    cluster.node(0).go_on();
+    WATCH.until(Duration::from_secs(3), || {
+        lost.iter().all(|key| !take(*key).is_degraded())
+    });
 }
