@@ -1,6 +1,6 @@
 //! An explanation as JSON, which reads back into the same.
 
-use jeton::{Answered, Explained, Span};
+use jeton::{Answered, Explained, Span, StoreErrorKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,9 @@ pub struct Document {
     /// Why, if no counter decided: the words of every other answer of the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why the store gave no decision, if it gave none: the words of `jeton_store_errors_total`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_error: Option<String>,
     /// The rules that would deny, the one with the longest wait first.
     pub denied_by: Vec<String>,
     /// The rules in mode `mark` that would deny; the service is told in `x-jeton-limited`.
@@ -64,6 +67,7 @@ impl Document {
             impossible: answered.impossible(),
             retry_after_ms: answered.retry_after().map(Span::as_millis_ceil),
             reason: reason(answered.disposition()).map(str::to_owned),
+            store_error: answered.store_error().map(|why| why.word().to_owned()),
             denied_by: denied_by(answered),
             marked: answered.marked().map(str::to_owned).collect(),
             at_ms: at.get() / 1_000,
@@ -76,6 +80,14 @@ impl Document {
             client: Client::new(question, answered),
         }
     }
+}
+
+/// What a word of `jeton_store_errors_total` says.
+pub(super) fn store_words(word: &str) -> String {
+    let kind = StoreErrorKind::ALL
+        .into_iter()
+        .find(|kind| kind.word() == word);
+    kind.map_or_else(|| word.to_owned(), |kind| kind.to_string())
 }
 
 fn denied_by(answered: &Answered) -> Vec<String> {

@@ -44,6 +44,9 @@ fn row(document: &Document, entry: &Entry, speaks: &Speaking, counted: &Counted)
     } else {
         notes.extend(circumstances(document, speaks, counted));
     }
+    if let Some(on_failure) = &entry.on_failure {
+        notes.push(format!("without the store, by on_failure = {on_failure}"));
+    }
     if counted.approximate {
         notes.push("an estimate: the store is full".to_owned());
     }
@@ -142,6 +145,29 @@ fn shown(speaks: &Speaking) -> String {
     parts.join(", ")
 }
 
+/// A rule that the store gave no decision for.
+fn uncharged(document: &Document, entry: &Entry) -> Line {
+    let has_vote = entry
+        .speaks
+        .as_ref()
+        .is_some_and(|speaks| speaks.mode == "enforce");
+    let on_failure = entry.on_failure.as_deref().unwrap_or_default();
+    let (mark, what) = match on_failure {
+        "deny" if has_vote => (Mark::Denies, "refuses"),
+        "deny" => (Mark::WouldDeny, "would refuse"),
+        _ if document.allowed => (Mark::Allows, "passes uncharged"),
+        "allow" => (Mark::Silent, "would pass uncharged"),
+        _ => (Mark::Silent, "waits for the store"),
+    };
+    Line {
+        mark,
+        name: entry.rule.clone(),
+        state: String::new(),
+        key: String::new(),
+        note: format!("{what} (on_failure = {on_failure})"),
+    }
+}
+
 /// A rule that counts nothing here.
 fn remark(document: &Document, entry: &Entry) -> Line {
     let (mark, before) = match entry.outcome.as_str() {
@@ -150,8 +176,7 @@ fn remark(document: &Document, entry: &Entry) -> Line {
         "unlimited" => (Mark::Allows, ""),
         "unmatched" => (Mark::Silent, "not matched: "),
         "skipped" => (Mark::Silent, "skipped: "),
-        // The store gave no answer for it.
-        "charged" => (Mark::Silent, "would be "),
+        "charged" if entry.on_failure.is_some() => return uncharged(document, entry),
         _ => (Mark::Silent, ""),
     };
     let until = entry.blocked_until_ms.map(|until| {

@@ -33,6 +33,10 @@ pub struct Entry {
     /// What it makes of the request, if it speaks of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaks: Option<Speaking>,
+    /// What becomes of it without the store, if that gave no decision: `allow`, `deny`, or the
+    /// share by which this process decides, `{ local = 0.5 }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<String>,
     /// Its counters as they are, and what they would answer: its own, then that on trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<Counted>,
@@ -123,9 +127,16 @@ pub struct Counted {
 impl Entry {
     pub(super) fn all(explained: &Explained) -> Vec<Self> {
         let decisions: Vec<RuleDecision<'_>> = explained.answered.decisions().collect();
+        let is_without_store = explained.answered.store_error().is_some();
+        let policy = explained.answered.policy();
         let entry = |rule: &RuleExplained| {
             let own = decisions.iter().filter(|one| one.rule.name() == rule.rule);
-            Self::new(rule, own.map(Counted::from).collect())
+            let mut entry = Self::new(rule, own.map(Counted::from).collect());
+            if is_without_store && matches!(rule.outcome, Outcome::Charged) {
+                let named = policy.rule(&rule.rule);
+                entry.on_failure = named.map(|(_, rule)| rule.on_failure().to_string());
+            }
+            entry
         };
         explained.policy.rules.iter().map(entry).collect()
     }
@@ -154,6 +165,7 @@ impl Entry {
             by,
             blocked_until_ms,
             speaks: rule.speaks.as_ref().map(Speaking::from),
+            on_failure: None,
             counters,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::document::Document;
+use super::document::{Document, store_words};
 use super::lines::{Line, lines_of};
 use super::time::{instant, span};
 
@@ -102,7 +102,7 @@ fn why(document: &Document) -> String {
         (Some("exempt"), _) => ": the address is on the exempt list".to_owned(),
         (Some("block"), _) if refusing.is_none() => ": the address is on the block list".to_owned(),
         (Some("too-many-rules"), _) => ": more rules match than can be decided together".to_owned(),
-        (Some("degraded"), _) => ": the store gave no decision, the outage rule speaks".to_owned(),
+        (Some("degraded"), _) => format!(": {}, and on_failure decides", without_store(document)),
         (_, Some(ms)) => format!(" by {by}, retry in {}", span(ms)),
         _ if let Some(rule) = refusing => match rule.blocked_until_ms {
             Some(until) => {
@@ -112,9 +112,18 @@ fn why(document: &Document) -> String {
             None => format!(" by {}", rule.rule),
         },
         _ if document.impossible => format!(" by {by}: it costs more than there can ever be"),
+        _ if document.allowed && document.store_error.is_some() => {
+            let why = without_store(document);
+            format!(": {why}, and this process limits by itself")
+        }
         _ if document.allowed => String::new(),
         _ => format!(" by {by}"),
     }
+}
+
+fn without_store(document: &Document) -> String {
+    let word = document.store_error.as_deref();
+    word.map_or_else(|| "the store gave no decision".to_owned(), store_words)
 }
 
 fn client(document: &Document, out: &mut impl Write) -> fmt::Result {
