@@ -46,7 +46,7 @@ pub(super) fn invalid(error: &InputError) -> Response {
 pub(super) fn problem_of(failed: &Failed) -> Problem<'_> {
     match failed {
         Failed::Input(error) => wrong(error),
-        Failed::Store(_) => Problem::new(503, sentence(&failed.to_string())),
+        Failed::Store { .. } => Problem::new(503, sentence(&failed.to_string())),
     }
 }
 

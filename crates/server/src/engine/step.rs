@@ -118,7 +118,7 @@ fn vetted(answered: Answered) -> Result<Answered, InputError> {
 /// What changes nothing but by a store.
 fn stored(answered: &Answered) -> Result<(), Failed> {
     match answered.disposition() {
-        Disposition::Degraded { error, .. } => Err(Failed::Store(error)),
+        Disposition::Degraded { error, .. } => Err(Failed::of_store(error, answered.policy())),
         _ => Ok(()),
     }
 }

@@ -76,8 +76,9 @@ impl Place {
     /// What an outage rule says is no result of a trace.
     pub(super) fn vet(&self, outcome: &Outcome) -> Result<(), Failed> {
         match (self, outcome.answered().map(Answered::disposition)) {
-            (Self::Server { .. }, Some(Disposition::Degraded { error, .. })) => {
-                Err(Failed::Store(error))
+            (Self::Server { .. }, Some(Disposition::Degraded { error: why, .. })) => {
+                let is_server = true;
+                Err(Failed::Store { why, is_server })
             }
             _ => Ok(()),
         }
@@ -86,7 +87,7 @@ impl Place {
     /// Why it gave no decision, if that is the reason.
     pub(super) fn words(&self, failed: &Failed) -> Option<String> {
         match (failed, self) {
-            (Failed::Store(why), Self::Server { rented, .. }) => Some(rented.words(*why)),
+            (Failed::Store { why, .. }, Self::Server { rented, .. }) => Some(rented.words(*why)),
             _ => None,
         }
     }

@@ -101,7 +101,7 @@ fn shown(gate: &Gate, rules: &[String], key: &[&str]) -> Vec<String> {
 pub(crate) fn refused(gate: &Gate, rule: &str, error: &OrderError) -> Failed {
     let whole = error.to_string();
     let (field, what) = match error {
-        OrderError::Store(error) => return Failed::Store(error.kind),
+        OrderError::Store(error) => return Failed::of_store(error.kind, &gate.policy()),
         OrderError::UnknownRule { .. } => ("rule", None),
         OrderError::Key(error) => ("key", wanted_key(gate, rule, *error)),
         OrderError::NoAddress { .. } => ("key", None),

@@ -1,5 +1,6 @@
 //! What became of an event.
 
+use jeton::policy::{Policy, StoreKind};
 use jeton::{Answered, Handle, RuleDecision, Span, StoreErrorKind};
 
 use crate::engine::input::InputError;
@@ -121,7 +122,20 @@ pub enum Failed {
     /// It cannot be.
     Input(InputError),
     /// The store gave no answer, or did not take it.
-    Store(StoreErrorKind),
+    Store {
+        /// Why.
+        why: StoreErrorKind,
+        /// Whether it is a server, and not the memory of this process.
+        is_server: bool,
+    },
+}
+
+impl Failed {
+    /// What the store of `policy` did not do.
+    pub(crate) fn of_store(why: StoreErrorKind, policy: &Policy) -> Self {
+        let is_server = policy.settings().store.kind != StoreKind::Memory;
+        Self::Store { why, is_server }
+    }
 }
 
 impl From<InputError> for Failed {
@@ -134,10 +148,15 @@ impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Input(error) => error.fmt(f),
-            Self::Store(StoreErrorKind::OutOfMemory) => {
-                f.write_str("the store is full; raise `max_memory`, or what its server may use")
-            }
-            Self::Store(_) => f.write_str("the store gave no answer; try again"),
+            Self::Store {
+                why: StoreErrorKind::OutOfMemory,
+                is_server,
+            } => f.write_str(if *is_server {
+                "the store is full; raise `maxmemory` of its server"
+            } else {
+                "the store is full; raise `max_memory`"
+            }),
+            Self::Store { .. } => f.write_str("the store gave no answer; try again"),
         }
     }
 }
