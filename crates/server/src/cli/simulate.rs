@@ -27,7 +27,7 @@ const BUFFER: usize = 256 << 10;
 const PROGRESS_EVERY: u64 = 1 << 16;
 
 pub(super) fn run(flags: &Simulate) -> Result<ExitCode, Failure> {
-    let policy = config::load(&flags.config)?.policy;
+    let policy = config::load_without_server(&flags.config)?.policy;
     let (name, input) = open(flags)?;
     let as_summary = flags.summary;
     let simulate = move |place: Place| {

@@ -1,5 +1,7 @@
 //! A policy file on disk, and the files that it refers to.
 
+mod spared;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::{self, File};
@@ -8,6 +10,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use jeton::policy::{Loaded, MAX_REFERENCE_BYTES, Policy, Report, Resolve, Source, Unresolved};
+
+use spared::Spared;
 
 /// A larger file is not a policy that somebody wrote.
 const LONGEST: usize = 4 << 20;
@@ -94,21 +98,37 @@ impl PolicyFile {
         self.check(text).0
     }
 
+    /// The same for who does without the server that it names: what `[store]` refers to need not be
+    /// there, and is not read.
+    ///
+    /// # Errors
+    /// Every other mistake in the file.
+    pub fn parse_without_server(&self, text: String) -> Result<Loaded, Report> {
+        let machine = self.machine();
+        let spared = Spared::by(&machine, &text);
+        Policy::load(&self.source(text), &spared)
+    }
+
     /// As [`parse`](Self::parse), also telling what was read, however it ends.
     pub fn check(&self, text: String) -> (Result<Loaded, Report>, Seen) {
         let print = self.print_of(Ok(&text));
-        let machine = Machine {
-            file: self,
-            asked: RefCell::default(),
-        };
-        let name = self.path.display().to_string();
-        let parsed = Policy::load(&Source::new(name, text), &machine);
+        let machine = self.machine();
+        let parsed = Policy::load(&self.source(text), &machine);
         let references = machine.asked.into_inner();
         let seen = Seen {
             text: print,
             references,
         };
         (parsed, seen)
+    }
+
+    fn machine(&self) -> Machine<'_> {
+        let asked = RefCell::default();
+        Machine { file: self, asked }
+    }
+
+    fn source(&self, text: String) -> Source {
+        Source::new(self.path.display().to_string(), text)
     }
 
     /// The text as it is now, and what else was `seen` as that is now.

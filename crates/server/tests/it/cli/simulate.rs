@@ -51,6 +51,25 @@ fn lines(output: &Output) -> Vec<Value> {
 }
 
 /// Every folder of `tests/golden`: a policy, a trace, and what must come out, to the byte.
+/// The policy of a service can be tried out where nobody knows its server.
+#[test]
+fn a_server_that_is_not_asked_need_not_be_known() {
+    let store = "[store]\nkind = \"redis\"\nurl = { env = \"JETON_TEST_NO_SUCH_URL\" }\n\
+                 key_secret = { file = \"nowhere\" }\n";
+    let trace = trace(0..3, "api", |_| 1);
+    let here = simulate(BUCKET, &trace);
+    let named = simulate(&format!("{store}{BUCKET}"), &trace);
+    assert_eq!(lines(&named).len(), 3);
+    assert_eq!(stdout(&named), stdout(&here));
+    // What is decided by has to be there.
+    let rate = BUCKET.replace("\"1/s\"", "{ env = \"JETON_TEST_NO_SUCH_RATE\" }");
+    let refused = simulate(&format!("{store}{rate}"), &trace);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    assert!(said.contains("JETON_TEST_NO_SUCH_RATE"), "{said}");
+    assert!(!said.contains("JETON_TEST_NO_SUCH_URL"), "{said}");
+}
+
 #[test]
 fn golden_traces_come_out_to_the_byte() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
