@@ -232,8 +232,9 @@ A bad line stops the run with its number, exit 1. Empty lines are passed over.
 
 States are in memory, whatever [store] says, unless --store names a server.
 There they stand under a random prefix, are removed when the run ends, also by
-Ctrl-C, and go by themselves if it is killed. Answers are the same; but where a
-clock goes back, a server still knows states that were over and memory may not.")]
+Ctrl-C, and go by themselves if it is killed: its user needs +scan +unlink
+beside what jeton serve needs. Answers are the same; but where a clock goes
+back, a server still knows states that were over and memory may not.")]
 pub(super) struct Simulate {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]

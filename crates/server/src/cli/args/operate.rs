@@ -64,9 +64,10 @@ pub(in crate::cli) struct Reset {
   jeton block --list
 
 Blocked requests are answered 429, with Retry-After where the end is known.
-What is set lives in the store of the policy: with a Redis server it holds on
-every node within a second, and is kept over restarts; in memory it ends with
-the process.")]
+What is set lives in the store of the policy. With a Redis server it holds on
+every node within a second, and over restarts of jeton; over restarts of the
+server as far as that keeps its data (appendonly yes): else it is gone, on every
+node, without a word. In memory it ends with the process.")]
 pub(in crate::cli) struct Block {
     #[command(flatten)]
     pub(in crate::cli) counter: Counter,
@@ -111,9 +112,10 @@ pub(in crate::cli) struct Unblock {
 The settings are those of the rule's algorithm. What is left out stays as the
 rule has it, but the burst of a new --rate, which is the units of one of its
 periods. The counter stays too: what has been used counts under the new
-settings. An override lives in the store of the policy: with a Redis server it
-holds on every node within a second, and is kept over restarts; in memory it
-ends with the process.")]
+settings. An override lives in the store of the policy. With a Redis server it
+holds on every node within a second, and over restarts of jeton; over restarts
+of the server as far as that keeps its data (appendonly yes): else it is gone,
+on every node, without a word. In memory it ends with the process.")]
 pub(in crate::cli) struct Override {
     /// The rule, and the key: one text for each of its parts, or - for a line of standard input.
     #[arg(value_name = "RULE KEY", required_unless_present = "list", num_args = 2..)]

@@ -47,6 +47,15 @@ fn every_code_is_explained_with_a_bad_and_a_good_policy() {
 }
 
 #[test]
+fn what_a_store_has_to_do_with_a_command_is_told() {
+    for command in ["block", "override"] {
+        assert!(said(&[command, "--help"]).contains("appendonly yes"));
+    }
+    let simulate = said(&["simulate", "--help"]);
+    assert!(simulate.contains("+scan +unlink"), "{simulate}");
+}
+
+#[test]
 fn codes_are_listed_by_family() {
     let all = said(&["help", "codes"]);
     assert_eq!(all.lines().count(), CODES.len());
