@@ -12,6 +12,7 @@ use std::time::Instant;
 use jeton::policy::Changes;
 use jeton::{Gate, StoreErrorKind, StoreState};
 
+pub(crate) use render::in_force;
 pub use render::{CONTENT_TYPE, render};
 pub use standing::Reloaded;
 use standing::Standing;

@@ -86,7 +86,7 @@ impl Service {
             .map(|api| api::bind(api, room.api))
             .transpose()?;
         room.report(clients);
-        let outages = Outages::beginning(store, away.as_ref());
+        let outages = Outages::beginning(store, away.as_ref(), &gate.policy());
         if away.is_none() {
             // From its first request on, it goes by what operators have said to others.
             let _ = gate.refresh_orders().await;

@@ -1,16 +1,25 @@
-//! What the log says of a store that goes away and comes back: one line for each change, and one for
-//! each reason that comes to light meanwhile.
+//! What the log says of a store that fails, goes away and comes back: one line for each change, and one
+//! for each reason that comes to light meanwhile.
+
+mod failures;
+mod rule_words;
 
 use std::time::Duration;
 
+use jeton::policy::Policy;
 use jeton::redis::Trouble;
 use jeton::{Gate, StoreErrorKind, StoreState};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::store::Backend;
+use failures::{Failure, Failures};
+use rule_words::{list, without_store};
 
 /// What comes and goes within less is no outage.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// A reason that has not come up for so long is news again.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// Follows how the store fares.
 pub(super) struct Outages {
@@ -20,41 +29,59 @@ pub(super) struct Outages {
 
 impl Outages {
     /// From the start on, of which a store may be away already: that is told at once.
-    pub(super) fn beginning(store: Backend, away: Option<&Trouble>) -> Self {
+    pub(super) fn beginning(store: Backend, away: Option<&Trouble>, policy: &Policy) -> Self {
         let mut told = Told::default();
         if let Some(trouble) = away {
-            let place = store.place();
+            let (place, rule) = (store.place(), without_store(policy));
             tracing::error!(
-                "started without its store, {place}: {trouble}; on_failure decides until it answers"
+                "started without its store, {place}: {trouble}; until it answers {rule}"
             );
-            told.away_since = Some(Instant::now());
-            told.reasons.push(Reason::of(trouble.kind.into()));
+            told.goes_away(trouble.kind.into(), Instant::now());
         }
         Self { store, told }
     }
 
-    /// Tells the log whenever the store of `gate` goes away or comes back. Never ends.
+    /// Tells the log whenever the store of `gate` fails, goes away or comes back. Never ends.
     pub(super) async fn tell(self, gate: Gate) {
         let Self { store, mut told } = self;
         // As long as nobody has asked it, the gate knows of no failure.
         let mut is_unproven = told.away_since.is_some();
+        let mut failures = Failures::default();
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let now = looks.tick().await;
             is_unproven = is_unproven && !store.decides().await;
-            match told.about(gate.store_state(), is_unproven, now) {
-                Some(News::Away(why)) => tracing::error!(
-                    "{}: it is not asked for now, and on_failure decides",
-                    store.words(why)
-                ),
-                Some(News::Still(why)) => tracing::error!("{}", store.words(why)),
-                Some(News::Back(after)) => {
-                    let after_s = after.as_secs_f64();
-                    tracing::info!("the store answers again, after {after_s:.1} s");
-                }
-                None => {}
+            let failed = failures.since(&gate);
+            for news in told.about(gate.store_state(), failed, is_unproven, now) {
+                tell(&news, &store, &gate.policy());
             }
+        }
+    }
+}
+
+fn tell(news: &News, store: &Backend, policy: &Policy) {
+    match news {
+        News::Away(why) => {
+            let (words, rule) = (store.words(*why), without_store(policy));
+            tracing::error!("{words}: it is not asked for now; until it answers {rule}");
+        }
+        News::Still(why) => tracing::error!("{}", store.words(*why)),
+        News::Failing(Failure { why, rules }) => {
+            let about = match rules.as_slice() {
+                [] => "a look at what operators have set got no answer".to_owned(),
+                rules => format!("no answer about {}, so on_failure decided", list(rules)),
+            };
+            let keys = match why {
+                StoreErrorKind::BadState => store.where_to_look(policy, rules),
+                _ => String::new(),
+            };
+            let words = store.words(*why);
+            tracing::warn!("{words}: {about}; it is still asked{keys}");
+        }
+        News::Back(after) => {
+            let after_s = after.as_secs_f64();
+            tracing::info!("the store answers again, after {after_s:.1} s");
         }
     }
 }
@@ -63,8 +90,8 @@ impl Outages {
 #[derive(Debug, Default)]
 struct Told {
     away_since: Option<Instant>,
-    /// Of the present outage.
-    reasons: Vec<Reason>,
+    /// Of the present outage, or of the last minute; with when each came up last.
+    reasons: Vec<(Reason, Instant)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -72,6 +99,8 @@ enum News {
     Away(StoreErrorKind),
     /// Away as before, for another reason.
     Still(StoreErrorKind),
+    /// Asked as before.
+    Failing(Failure),
     Back(Duration),
 }
 
@@ -94,20 +123,37 @@ impl Reason {
 }
 
 impl Told {
-    fn about(&mut self, state: StoreState, is_unproven: bool, now: Instant) -> Option<News> {
+    fn about(
+        &mut self,
+        state: StoreState,
+        failed: Vec<Failure>,
+        is_unproven: bool,
+        now: Instant,
+    ) -> Vec<News> {
+        let was_away = self.away_since.is_some();
+        if !was_away {
+            let is_fresh = |latest: Instant| now.duration_since(latest) < QUIET;
+            self.reasons.retain(|(_, latest)| is_fresh(*latest));
+        }
+        let mut news: Vec<News> = self.change(state, is_unproven, now).into_iter().collect();
+        for failure in failed {
+            let is_new = self.comes_up(Reason::of(failure.why), now);
+            if is_new && !was_away && self.away_since.is_none() {
+                news.push(News::Failing(failure));
+            }
+        }
+        news
+    }
+
+    fn change(&mut self, state: StoreState, is_unproven: bool, now: Instant) -> Option<News> {
         match (state, self.away_since) {
             (StoreState::Away { why }, None) => {
-                self.away_since = Some(now);
-                self.reasons = vec![Reason::of(why)];
+                self.goes_away(why, now);
                 Some(News::Away(why))
             }
             (StoreState::Away { why }, Some(_)) => {
-                let reason = Reason::of(why);
-                if self.reasons.contains(&reason) {
-                    return None;
-                }
-                self.reasons.push(reason);
-                Some(News::Still(why))
+                let is_new = self.comes_up(Reason::of(why), now);
+                is_new.then_some(News::Still(why))
             }
             (StoreState::Ready, Some(since)) if !is_unproven => {
                 self.away_since = None;
@@ -116,68 +162,125 @@ impl Told {
             _ => None,
         }
     }
+
+    fn goes_away(&mut self, why: StoreErrorKind, now: Instant) {
+        self.away_since = Some(now);
+        self.reasons = vec![(Reason::of(why), now)];
+    }
+
+    /// Whether it was not there yet.
+    fn comes_up(&mut self, reason: Reason, now: Instant) -> bool {
+        if let Some((_, latest)) = self.reasons.iter_mut().find(|(known, _)| *known == reason) {
+            *latest = now;
+            return false;
+        }
+        self.reasons.push((reason, now));
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use StoreErrorKind::{BadState, Forbidden, Timeout, Unauthenticated, Unavailable};
 
-    fn at(told: &mut Told, state: StoreState, s: u64, start: Instant) -> Option<News> {
-        told.about(state, false, start + Duration::from_secs(s))
+    const READY: StoreState = StoreState::Ready;
+
+    /// What a log is told of states and failures, at seconds since its start.
+    struct Log {
+        start: Instant,
+        told: Told,
+    }
+
+    impl Log {
+        fn new() -> Self {
+            let (start, told) = (Instant::now(), Told::default());
+            Self { start, told }
+        }
+
+        fn state(&mut self, s: u64, state: StoreState) -> Vec<News> {
+            self.at(s, state, &[])
+        }
+
+        fn away(&mut self, s: u64, why: StoreErrorKind) -> Vec<News> {
+            self.at(s, StoreState::Away { why }, &[why])
+        }
+
+        fn at(&mut self, s: u64, state: StoreState, failed: &[StoreErrorKind]) -> Vec<News> {
+            let failed = failed.iter().map(|why| failure(*why)).collect();
+            let now = self.start + Duration::from_secs(s);
+            self.told.about(state, failed, false, now)
+        }
+    }
+
+    fn failure(why: StoreErrorKind) -> Failure {
+        let rules = vec!["r".to_owned()];
+        Failure { why, rules }
+    }
+
+    fn failing(why: StoreErrorKind) -> News {
+        News::Failing(failure(why))
     }
 
     #[test]
     fn each_change_is_told_once() {
-        let (start, mut told) = (Instant::now(), Told::default());
-        let why = StoreErrorKind::Timeout;
-        let (ready, away) = (StoreState::Ready, StoreState::Away { why });
-        let failing = StoreState::Failing { why };
-        let mut at = |state, s| at(&mut told, state, s, start);
-        assert_eq!(
-            [at(ready, 0), at(failing, 1), at(ready, 2)],
-            [None, None, None]
-        );
-        assert_eq!(at(away, 3), Some(News::Away(why)));
-        assert_eq!(
-            [at(away, 4), at(failing, 5), at(away, 6)],
-            [None, None, None]
-        );
-        assert_eq!(at(ready, 9), Some(News::Back(Duration::from_secs(6))));
-        assert_eq!(at(ready, 10), None);
-        assert_eq!(at(away, 11), Some(News::Away(why)));
+        let mut log = Log::new();
+        let failing = StoreState::Failing { why: Timeout };
+        assert_eq!(log.state(0, READY), []);
+        assert_eq!(log.state(1, failing), []);
+        assert_eq!(log.away(3, Timeout), [News::Away(Timeout)]);
+        assert_eq!(log.away(4, Timeout), []);
+        assert_eq!(log.state(5, failing), []);
+        assert_eq!(log.away(6, Timeout), []);
+        let back = News::Back(Duration::from_secs(6));
+        assert_eq!(log.at(9, READY, &[Timeout]), [back]);
+        assert_eq!(log.state(10, READY), []);
+        assert_eq!(log.away(11, Timeout), [News::Away(Timeout)]);
     }
 
     #[test]
     fn so_is_each_reason_of_an_outage() {
-        use StoreErrorKind::{Timeout, Unauthenticated, Unavailable};
-        let (start, mut told) = (Instant::now(), Told::default());
-        let mut away = |why, s| at(&mut told, StoreState::Away { why }, s, start);
-        assert_eq!(away(Timeout, 0), Some(News::Away(Timeout)));
-        assert_eq!(away(Unavailable, 1), None);
-        assert_eq!(away(Unauthenticated, 2), Some(News::Still(Unauthenticated)));
+        let mut log = Log::new();
+        assert_eq!(log.away(0, Timeout), [News::Away(Timeout)]);
+        assert_eq!(log.away(1, Unavailable), []);
+        let other = [News::Still(Unauthenticated)];
+        assert_eq!(log.away(2, Unauthenticated), other);
+        assert_eq!(log.away(3, Unavailable), []);
+        assert_eq!(log.away(400, Unauthenticated), []);
+        assert_eq!(log.state(500, READY).len(), 1);
         assert_eq!(
-            [away(Unavailable, 3), away(Unauthenticated, 4)],
-            [None, None]
+            log.away(600, Unauthenticated),
+            [News::Away(Unauthenticated)]
         );
-        assert!(at(&mut told, StoreState::Ready, 5, start).is_some());
-        let why = Unauthenticated;
-        let again = at(&mut told, StoreState::Away { why }, 6, start);
-        assert_eq!(again, Some(News::Away(why)));
+    }
+
+    /// A breaker never opens for one key, nor as long as probes pass.
+    #[test]
+    fn failures_of_a_store_that_is_asked_are_told_once_until_a_minute_passes_without() {
+        let mut log = Log::new();
+        assert_eq!(log.at(0, READY, &[BadState]), [failing(BadState)]);
+        let why = Forbidden;
+        let uneasy = StoreState::Failing { why };
+        assert_eq!(log.at(1, uneasy, &[why, BadState]), [failing(why)]);
+        for s in 2..200 {
+            assert_eq!(log.at(s, READY, &[why]), [], "{s}");
+        }
+        assert_eq!(log.at(200, READY, &[BadState]), [failing(BadState)]);
+        assert_eq!(log.at(258, READY, &[why]), []);
+        assert_eq!(log.at(318, READY, &[why]), [failing(why)]);
+        // What leads to an outage is told with it.
+        assert_eq!(log.at(319, READY, &[Timeout]), [failing(Timeout)]);
+        assert_eq!(log.away(320, Timeout), [News::Away(Timeout)]);
     }
 
     #[test]
     fn a_store_that_was_not_there_at_the_start_is_not_back_before_it_is() {
-        let start = Instant::now();
-        let mut told = Told {
-            away_since: Some(start),
-            reasons: vec![Reason::Silent],
-        };
-        let why = StoreErrorKind::Unavailable;
-        assert_eq!(told.about(StoreState::Ready, true, start), None);
-        assert_eq!(told.about(StoreState::Away { why }, true, start), None);
-        assert_eq!(
-            told.about(StoreState::Ready, false, start),
-            Some(News::Back(Duration::ZERO))
-        );
+        let mut log = Log::new();
+        log.told.goes_away(Unavailable, log.start);
+        let why = Unavailable;
+        let mut unproven = |state, failed| log.told.about(state, failed, true, log.start);
+        assert_eq!(unproven(READY, vec![failure(why)]), []);
+        assert_eq!(unproven(StoreState::Away { why }, vec![]), []);
+        assert_eq!(log.state(0, READY), [News::Back(Duration::ZERO)]);
     }
 }

@@ -1,8 +1,9 @@
 //! What is said of a store: where it is, and what is wrong with it. Never a password, nor a URL that
 //! may hold one.
 
-use jeton::StoreErrorKind;
+use jeton::policy::Policy;
 use jeton::redis::RedisStore;
+use jeton::{Cost, Op, StoreErrorKind};
 
 use super::Backend;
 
@@ -23,6 +24,39 @@ impl Backend {
         };
         said.unwrap_or_else(|| why.to_string())
     }
+
+    /// How to find the key at which something else stands than the state of one of these rules.
+    pub fn where_to_look(&self, policy: &Policy, rules: &[String]) -> String {
+        let Self::Redis(store) = self else {
+            return String::new();
+        };
+        let named = rules.iter().filter_map(|rule| Some(policy.rule(rule)?.1));
+        let quotas = named.filter_map(|rule| Some((rule.id(), rule.quota()?)));
+        let keys = quotas.map(|(id, quota)| pattern(store, &Op::take(id, b"", quota, Cost::ONE)));
+        let keys: Vec<String> = keys.take(SHOWN).collect();
+        if keys.is_empty() {
+            return String::new();
+        }
+        let keys = keys.join(" or ");
+        format!(
+            ". It is among the keys of redis-cli --scan --pattern {keys}: what redis-cli type does \
+             not call a string is not ours; the key counts again once that is deleted"
+        )
+    }
+}
+
+/// Patterns that a line holds.
+const SHOWN: usize = 3;
+
+/// What the key of an op matches, and those of its rule for other clients.
+fn pattern(store: &RedisStore, op: &Op<'_>) -> String {
+    let key = store.key_of(op);
+    let key = String::from_utf8_lossy(&key);
+    let parts = key.split_once('{').zip(key.rsplit_once('}'));
+    parts.map_or_else(
+        || format!("'{key}'"),
+        |((before, _), (_, rule))| format!("'{before}{{*}}{rule}'"),
+    )
 }
 
 fn said(store: &RedisStore, why: StoreErrorKind) -> Option<String> {

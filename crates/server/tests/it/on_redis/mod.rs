@@ -9,6 +9,7 @@ mod reasons;
 mod secrets;
 mod simulate;
 mod start;
+mod told;
 
 use std::net::SocketAddr;
 

@@ -90,6 +90,8 @@ fn f32_a_store_that_dies_is_told_and_comes_back() {
     assert_eq!(get(node.api_address(), "/readyz", "").body(), "ready\n");
     let log = node.log();
     assert_eq!(log.matches("it is not asked for now").count(), 1, "{log}");
+    let rules = "\"allow\" of rule user: requests pass unlimited; \"deny\" of rule closed";
+    assert!(log.contains(rules), "{log}");
     assert_eq!(log.matches("ERROR").count(), 1, "{log}");
 }
 
@@ -150,6 +152,7 @@ fn a_store_that_is_away_at_the_start_is_found_later() {
     let node = Running::serve(&policy);
     assert!(start.elapsed() < Duration::from_secs(4));
     node.logs("started without its store, redis at ");
+    node.logs("until it answers on_failure = \"allow\": requests pass unlimited");
     assert!(is_allowed(&take(&node, "user", "k")));
     let reply = post(
         node.api_address(),
