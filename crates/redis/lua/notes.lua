@@ -7,7 +7,10 @@
 --          list: the name of each in force, and its until and value
 
 local NO_END = string.rep('\255', 8)
-local VIRTUAL_KEEP_MS = 60000
+
+-- Under a virtual clock the hash stays for this long at least, and at most: servers expire keys in
+-- real time, and what is left behind by a run that was killed must not stay for ever.
+local VIRTUAL_KEEP_MS, VIRTUAL_MOST_MS = 60000, 86400000
 
 local key, unpack_bytes = KEYS[1], struct.unpack
 local is_virtual, now = unpack_bytes('<BI8', ARGV[1])
@@ -37,11 +40,14 @@ local function prune()
       redis.call('HDEL', key, name)
     end
   end
-  if last == math.huge then
+  local left_ms = math.ceil((last - now) / 1000)
+  if is_virtual == 1 then
+    left_ms = math.min(math.max(VIRTUAL_KEEP_MS, left_ms), VIRTUAL_MOST_MS)
+  end
+  if left_ms == math.huge then
     redis.call('PERSIST', key)
   elseif #kept > 0 then
-    local least_ms = is_virtual == 1 and VIRTUAL_KEEP_MS or 1
-    redis.call('PEXPIRE', key, math.max(least_ms, math.ceil((last - now) / 1000)))
+    redis.call('PEXPIRE', key, math.max(1, left_ms))
   end
   return kept
 end
@@ -58,6 +64,6 @@ elseif was == 0 and redis.call('HLEN', key) >= tonumber(ARGV[6]) and #prune() / 
   return -1
 else
   redis.call('HSET', key, name, ARGV[4] .. ARGV[5])
-  prune()
 end
+prune()
 return was

@@ -68,7 +68,7 @@ do
 
   -- Reads the log, once; false if what stands there is none.
   local function read(op)
-    if op.old then
+    if op.old or op.is_over then
       return true
     end
     local bytes = read_string('GETRANGE', op.key, 0, NEAR_BYTES - 1)
@@ -76,6 +76,8 @@ do
       return call('EXISTS', op.key) == 0
     elseif not bytes or not read_head(op, bytes) then
       return false
+    elseif op.is_over then
+      return true
     end
     op.is_whole, op.far, op.touched = #bytes < NEAR_BYTES, {}, {}
     op.bytes = op.is_whole and #bytes or call('STRLEN', op.key)

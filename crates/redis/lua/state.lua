@@ -7,6 +7,10 @@
 --   17 .. 28   three words of 4 bytes
 --
 -- Those of logs and concurrency have entries and stand in tail.lua.
+--
+-- From its `until` on a state is none, whatever a longer window of another plan would still count of
+-- it. Its key may stand longer: nothing of it is told, and what is written begins anew. A look leaves
+-- it where it is, and before its `until`, for a clock that goes back, it is there again.
 
 local VERSION = 1
 local BUCKET, FIXED_EPOCH, FIXED_FIRST, COUNTER, LOG, CONCURRENCY, TICKET = 1, 2, 3, 4, 5, 6, 7
@@ -34,10 +38,14 @@ local function read_cell(op)
     return nil
   end
   local version, kind, until_us, at, a, b, c = unpack_bytes(CELL, bytes)
-  op.old = bytes
-  if version == VERSION and kind == op.kind and until_us <= HORIZON and at <= HORIZON then
-    return at, a, b, c
+  if version ~= VERSION or kind ~= op.kind or until_us > HORIZON or at > HORIZON then
+    return nil
+  elseif until_us <= now then
+    op.is_over = true
+    return 0, 0, 0, 0
   end
+  op.old = bytes
+  return at, a, b, c
 end
 
 local function write_cell(op, at, a, b, c, until_us)
@@ -47,7 +55,7 @@ local function write_cell(op, at, a, b, c, until_us)
 end
 
 local function erase(op)
-  if op.old then
+  if op.old or op.is_over then
     call('DEL', op.key)
   end
 end

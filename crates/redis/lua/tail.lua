@@ -12,13 +12,16 @@
 local HEAD, HEAD_BYTES = '<BBI7I7I8I4I4', 32
 local ENTRY, ENTRY_BYTES = '<I8I4I4', 16
 
--- Takes the head apart into its op; false if it is none of ours.
+-- Takes the head apart into its op; false if it is none of ours. The op has no old state if that is
+-- over.
 local function read_head(op, bytes)
   if #bytes < HEAD_BYTES then
     return false
   end
   local version, kind, until_us, at, raw, count, gone = unpack_bytes(HEAD, bytes)
-  op.old, op.at, op.raw, op.first, op.count = bytes, at, raw, gone, count - gone
+  op.is_over = until_us <= now
+  op.old = not op.is_over and bytes
+  op.at, op.raw, op.first, op.count = at, raw, gone, count - gone
   return version == VERSION and kind == op.kind and until_us <= HORIZON and at <= HORIZON
     and raw <= EXACT and count >= gone
 end

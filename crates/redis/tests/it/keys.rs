@@ -150,23 +150,19 @@ fn a_prefix_is_removed_as_a_whole() {
         let (kept, cleared) = (store(&server), store(&server));
         let quota = Quota::sliding_log(5, Span::SECOND).unwrap();
         let at = When::At(Micros::new(1_700_000_000_000_000));
-        for number in 0..2500_u64 {
-            let name = number.to_be_bytes();
-            let op = Op::new(RuleId::new(1), &name, &quota, Act::Take { cost: Cost::ONE });
-            let stores = if number < 5 {
-                vec![&kept, &cleared]
-            } else {
-                vec![&cleared]
-            };
-            for store in stores {
-                assert!(
-                    submit(store, &[Plan::one(&op)], at)
-                        .plan(0)
-                        .0
-                        .unwrap()
-                        .allowed
-                );
-            }
+        let names: Vec<[u8; 8]> = (0..2500_u64).map(u64::to_be_bytes).collect();
+        let take = |store: &RedisStore, names: &[[u8; 8]]| {
+            let act = Act::Take { cost: Cost::ONE };
+            let op = |name| Op::new(RuleId::new(1), name, &quota, act);
+            let ops: Vec<Op<'_>> = names.iter().map(|name| op(name)).collect();
+            let plans: Vec<Plan<'_>> = ops.iter().map(Plan::one).collect();
+            let answers = submit(store, &plans, at);
+            let is_allowed = |plan| answers.plan(plan).0.unwrap().allowed;
+            assert!((0..plans.len()).all(is_allowed));
+        };
+        take(&kept, &names[..5]);
+        for some in names.chunks(250) {
+            take(&cleared, some);
         }
         put(&cleared, b"note", None);
         assert_eq!(RUNTIME.block_on(cleared.clear()), Ok(2501));

@@ -9,6 +9,7 @@ mod footprint;
 mod keys;
 mod laws;
 mod mirror;
+mod over;
 mod processes;
 mod scripts;
 #[path = "../support/server.rs"]

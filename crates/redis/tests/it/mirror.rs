@@ -120,6 +120,7 @@ impl Cells for Mirrored<'_> {
     fn view(&self, op: usize) -> View<'_> {
         self.states
             .get(&self.keys[op])
+            .filter(|state| self.now_us < state.stored.until.get())
             .map_or(View::ABSENT, |state| View {
                 cell: Some(state.stored.cell),
                 tail: &state.stored.tail,
@@ -133,6 +134,7 @@ impl Cells for Mirrored<'_> {
             Edit::Erase => drop(self.states.remove(key)),
             Edit::Put { cell, until, tail } => {
                 let old = self.states.remove(key);
+                let old = old.filter(|state| self.now_us < state.stored.until.get());
                 let mut entries = old.map_or_else(Vec::new, |state| state.stored.tail);
                 tail.apply(&mut entries);
                 let cell: Cell = cell;
