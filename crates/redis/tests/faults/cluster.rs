@@ -78,7 +78,7 @@ fn a_primary_that_hangs_takes_no_other_limits_with_it() {
 
     cluster.node(0).stop();
     let lost: Vec<u64> = (0..KEYS).filter(|key| take(*key).is_degraded()).collect();
-    assert!((1..KEYS as usize).contains(&lost.len()), "{lost:?}");
+    assert!(!lost.is_empty() && lost.len() < 30, "{lost:?}");
     let kept = |key: &u64| !lost.contains(key);
     let mut undecided = 0;
     for _ in 0..20 {
