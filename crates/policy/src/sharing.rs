@@ -51,8 +51,9 @@ fn same_paths(one: &Match, other: &Match) -> bool {
 pub(crate) enum Leased {
     /// Never: why not, to be read after the rule's name.
     Never(String),
-    /// Never, because its requests are all charged by this other rule too, of which nothing is.
-    Beside(String),
+    /// So many at once, but not for its own requests, and why not: a caller who names the rule, an
+    /// override or an operator's word may still bring it about.
+    Aside { units: u64, why: String },
     /// So many at once by a process; of no request that one of these other rules charges too.
     Ahead { units: u64, but: Vec<String> },
 }
@@ -77,7 +78,8 @@ impl Ahead {
 
     /// The lease, if it is one of this rule too.
     pub(crate) fn lease(&self) -> Option<Lease> {
-        matches!(self.leased, Leased::Ahead { .. }).then_some(self.lease)
+        let leases = matches!(self.leased, Leased::Ahead { .. } | Leased::Aside { .. });
+        leases.then_some(self.lease)
     }
 }
 
@@ -85,23 +87,29 @@ impl Ahead {
 fn leased(rules: &[Rule], lease: Lease) -> Vec<Option<Leased>> {
     let never: Vec<&Rule> = rules
         .iter()
-        .filter(|rule| obstacle(rule, lease).is_some())
+        .filter(|rule| never_leased(rule, lease).is_some() || keeps_requests(rule, lease).is_some())
         .collect();
     let of = |rule: &Rule| {
         let Allowance::Quota(terms) = &rule.allowance else {
             return None;
         };
-        if let Some(why) = obstacle(rule, lease) {
+        let units = lease.units_under(terms);
+        if let Some(why) = never_leased(rule, lease) {
             return Some(Leased::Never(why));
+        }
+        if let Some(why) = keeps_requests(rule, lease) {
+            let why = why.to_owned();
+            return Some(Leased::Aside { units, why });
         }
         let beside = never.iter().filter(|other| charged_together(rule, other));
         let beside: Vec<&Rule> = beside.copied().collect();
         let always = |other: &&&Rule| always_charged(other, rule, rules);
         if let Some(other) = beside.iter().find(always) {
-            return Some(Leased::Beside(other.name.clone()));
+            let why = format!("{:?} applies too, and never is", other.name);
+            return Some(Leased::Aside { units, why });
         }
         Some(Leased::Ahead {
-            units: lease.units_under(terms),
+            units,
             but: beside.iter().map(|other| other.name.clone()).collect(),
         })
     };
@@ -116,37 +124,49 @@ fn always_charged(other: &Rule, rule: &Rule, rules: &[Rule]) -> bool {
     other.matches.covers(&rule.matches) && !skipped && !replaced
 }
 
-/// Why nothing of a rule is taken ahead, whatever other rules there are; `None` if nothing keeps it
-/// from that, or it counts nothing.
-fn obstacle(rule: &Rule, lease: Lease) -> Option<String> {
+/// Why nothing of a rule is ever taken ahead; `None` if something may be, or it counts nothing.
+fn never_leased(rule: &Rule, lease: Lease) -> Option<String> {
     let Allowance::Quota(terms) = &rule.allowance else {
         return None;
     };
-    let plans = rule.plan.iter().flat_map(|plans| &plans.named);
-    let plans = plans.filter_map(|(_, allowance)| match allowance {
-        Allowance::Quota(terms) => Some(terms),
-        Allowance::Unlimited | Allowance::Deny => None,
-    });
-    let most = plans
-        .chain([terms])
-        .map(|terms| lease.units_under(terms))
-        .max();
-    let most = most.unwrap_or(0);
-    let why = match (&rule.cost, terms) {
-        (_, Terms::Concurrency { .. }) => "it counts requests in flight",
-        (CostSpec::Response { .. }, _) => "its cost is known afterwards",
-        _ if rule.count.is_some() => "it waits for the answer",
+    let why = match terms {
+        Terms::Concurrency { .. } => "it counts requests in flight",
         _ if rule.on_deny == OnDeny::Charge => "its denials are charged",
-        _ if !rule.mode.has_vote() => "it has no vote",
-        _ if rule.trial.is_some() => "it has a trial",
-        (_, Terms::FixedWindow { window, .. }) if *window <= Lease::BRIEF => {
-            "its window is too short"
+        Terms::FixedWindow { window, .. } if *window <= Lease::BRIEF => "its window is too short",
+        _ if most_leased(rule, lease) == 0 => {
+            return Some(format!("its limit is below {}", Lease::LEAST_LIMIT));
         }
-        _ if most == 0 => return Some(format!("its limit is below {}", Lease::LEAST_LIMIT)),
-        (CostSpec::Fixed(cost), _) if *cost > most => "a request costs more than is taken ahead",
         _ => return None,
     };
     Some(why.to_owned())
+}
+
+/// Why its requests are never paid from what is taken ahead, if that is so.
+fn keeps_requests(rule: &Rule, lease: Lease) -> Option<&'static str> {
+    let why = match &rule.cost {
+        CostSpec::Response { .. } => "its cost is known afterwards",
+        _ if rule.count.is_some() => "it waits for the answer",
+        _ if !rule.mode.has_vote() => "it has no vote",
+        _ if rule.trial.is_some() => "it has a trial",
+        CostSpec::Fixed(cost) if *cost > most_leased(rule, lease) => {
+            "a request costs more than is taken ahead"
+        }
+        _ => return None,
+    };
+    Some(why)
+}
+
+/// Units of a key that a process takes ahead at most, under any plan.
+fn most_leased(rule: &Rule, lease: Lease) -> u64 {
+    let plans = rule.plan.iter().flat_map(|plans| &plans.named);
+    let all = plans
+        .map(|(_, allowance)| allowance)
+        .chain([&rule.allowance]);
+    let units = |allowance: &Allowance| match allowance {
+        Allowance::Quota(terms) => lease.units_under(terms),
+        Allowance::Unlimited | Allowance::Deny => 0,
+    };
+    all.map(units).max().unwrap_or(0)
 }
 
 #[cfg(all(test, feature = "toml"))]
@@ -269,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_later_or_has_no_vote_is_never_taken_ahead() {
+    fn what_is_settled_later_or_has_no_vote_pays_nothing_from_leases() {
         for (settings, why) in [
             ("count = { status = 401 }", "waits for the answer"),
             (
@@ -296,7 +316,15 @@ mod tests {
         ] {
             let rules = rules(&rule("r", settings));
             let found = leased(&rules, LEASE);
-            let told = |found: &Leased| matches!(found, Leased::Never(text) if text.contains(why));
+            // What a plan, an override or a caller who names it can bring about is never out of reach.
+            let is_final = ["denials", "below", "short", "flight"]
+                .iter()
+                .any(|word| why.contains(word));
+            let told = |found: &Leased| match found {
+                Leased::Never(text) => is_final && text.contains(why),
+                Leased::Aside { why: text, .. } => !is_final && text.contains(why),
+                Leased::Ahead { .. } => false,
+            };
             assert!(found[0].as_ref().is_some_and(told), "{settings}: {found:?}");
         }
         let plan = "plan = \"header:p\"\nplans = { pro = { limit = 50 } }\n";
@@ -321,6 +349,10 @@ mod tests {
                 .to_owned(),
         ];
         let found = leased(&rules(&text.concat()), LEASE);
+        let aside = |why: &str| {
+            let (units, why) = (20, why.to_owned());
+            Some(Leased::Aside { units, why })
+        };
         let but = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(
             found,
@@ -329,7 +361,7 @@ mod tests {
                     units: 20,
                     but: but(&["login"])
                 }),
-                Some(Leased::Never("it waits for the answer".to_owned())),
+                aside("it waits for the answer"),
                 Some(Leased::Ahead {
                     units: 20,
                     but: but(&[])
@@ -342,7 +374,7 @@ mod tests {
             &rules(&(rule("narrow", "match = { path = \"/x\" }") + &everywhere)),
             LEASE,
         );
-        assert_eq!(found[0], Some(Leased::Beside("shadowed".to_owned())));
+        assert_eq!(found[0], aside("\"shadowed\" applies too, and never is"));
         let lifted = "match = { with = \"header:x\" }\nreplaces = [\"shadowed\"]";
         let text = [
             rule("narrow", ""),

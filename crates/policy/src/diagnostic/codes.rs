@@ -134,7 +134,7 @@ codes! {
     GATEWAY_ADDRESS = "W114" "Gateways are believed, and their clients have no address.";
     CHOSEN_PLAN = "W115" "A plan that clients choose for themselves.";
     SECRET_IN_FILE = "W116" "A secret of the store stands in the file.";
-    LEASE_OF_NOTHING = "W117" "A lease that no request can use.";
+    LEASE_OF_NOTHING = "W117" "A lease that nobody can use.";
     BOUND_OF_NOTHING = "W118" "A bound of memory in which nothing is kept.";
     NO_FILE = "W119" "A file that is named and is not there.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";

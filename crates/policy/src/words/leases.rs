@@ -10,7 +10,10 @@ use crate::units::{grouped, in_words};
 pub(super) fn of_rule(rule: &Rule, ahead: &Ahead) -> String {
     match &ahead.leased {
         Leased::Never(why) => format!("never taken ahead: {why}"),
-        Leased::Beside(other) => format!("never taken ahead: {other:?} applies too, and never is"),
+        Leased::Aside { units, why } => {
+            let taken = taken(*units, &rule.allowance);
+            format!("{taken}; not for its requests: {why}")
+        }
         Leased::Ahead { units, but } if but.is_empty() => taken(*units, &rule.allowance),
         Leased::Ahead { units, but } => {
             let but: Vec<String> = but.iter().map(|name| format!("{name:?}")).collect();
@@ -140,6 +143,22 @@ mod tests {
         assert_eq!((there.any_second, &there.lease[..]), (Some(120), ""));
     }
 
+    /// A caller who names the rule meets no other one.
+    #[test]
+    fn what_leases_let_through_is_told_wherever_anybody_can_use_them() {
+        let flight = "algorithm = \"concurrency\"\nlimit = 5\nlease = \"30s\"";
+        let policy = policy(LEASE, &[LOG, flight]);
+        let words = policy.rules()[0].words();
+        assert!(
+            words
+                .lease
+                .contains("not for its requests: \"b\" applies too"),
+            "{}",
+            words.lease
+        );
+        assert!(words.per_process > 0, "{words:?}");
+    }
+
     #[test]
     fn the_table_names_those_that_are_not_taken_ahead_and_those_they_meet() {
         let login = format!("{LOG}\nmatch = {{ path = \"/login\" }}\ncount = {{ status = 401 }}");
@@ -147,16 +166,13 @@ mod tests {
         let table = PolicyTable::new("t", &policy(LEASE, &[COUNTER, &login, &both])).to_string();
         for said in [
             "; not where \"b\" applies",
-            "never taken ahead: it waits",
+            "; not for its requests: it waits for the answer",
+            "; not for its requests: \"b\" applies too, and never is",
             "+20n ",
         ] {
             let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(flat.contains(said), "{said}: {table}");
         }
-        assert!(
-            table.contains("never taken ahead: \"b\" applies too"),
-            "{table}"
-        );
         let wide = table.lines().map(|line| line.chars().count()).max();
         assert!(wide <= Some(100), "{table}");
     }

@@ -56,8 +56,7 @@ fn bounds_of_nothing(cx: &mut Context<'_>, root: &Section<'_>, store: &Store, dr
     }
 }
 
-/// A lease that no request can use. Where a rule is not taken ahead because of another one, that
-/// other one is named.
+/// A lease that nobody can use.
 fn lease_of_nothing(cx: &mut Context<'_>, root: &Section<'_>, store: &Store, drafts: &[Draft]) {
     let rules: Vec<Rule> = drafts.iter().map(|draft| draft.rule.clone()).collect();
     let all = Ahead::of(&rules, store);
@@ -66,7 +65,7 @@ fn lease_of_nothing(cx: &mut Context<'_>, root: &Section<'_>, store: &Store, dra
     }
     let never = |(rule, ahead): (&Rule, &Option<Ahead>)| match &ahead.as_ref()?.leased {
         Leased::Never(why) => Some(format!("{:?}: {why}", rule.name)),
-        Leased::Beside(_) | Leased::Ahead { .. } => None,
+        Leased::Aside { .. } | Leased::Ahead { .. } => None,
     };
     if let Some(why) = rules.iter().zip(&all).find_map(never) {
         let what = "`lease` has no effect: of no rule are units taken ahead";
