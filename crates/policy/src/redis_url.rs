@@ -69,6 +69,7 @@ impl<'u> RedisUrl<'u> {
         }
         places.iter().try_for_each(|host| check_host(host))?;
         check_path(stands, path, query)?;
+        check_query(stands, query)?;
         Ok(Self {
             deployment: match stands {
                 Stands::Cluster => Deployment::Cluster,
@@ -91,6 +92,7 @@ fn socket<'u>(authority: &str, path: &'u str, query: &str) -> Result<RedisUrl<'u
                 .fix("url = \"unix:///run/redis.sock\""),
         );
     }
+    check_query(Stands::Socket, query)?;
     let mut settings = query.trim_start_matches('?').split('&');
     Ok(RedisUrl {
         deployment: Deployment::One,
@@ -148,12 +150,49 @@ fn check_path(stands: Stands, path: &str, query: &str) -> Result<(), Fault> {
             Err(fault("names a database, and a cluster has none but 0")
                 .fix("url = \"redis-cluster://HOST,HOST\""))
         }
-        Ok(_) if !db.starts_with('+') => Ok(()),
+        _ if is_number(db) => Ok(()),
         _ => {
             Err(fault("has a database that is no number")
                 .fix("a number behind the last /, or none"))
         }
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.starts_with('+') && text.parse::<u32>().is_ok()
+}
+
+/// `?protocol=resp3`; of a socket also what a host has elsewhere: `?db=2&user=USER&pass=PASSWORD`.
+/// What is not known is refused: of a mistyped password nobody would hear.
+fn check_query(stands: Stands, query: &str) -> Result<(), Fault> {
+    let known: &[&str] = match stands {
+        Stands::Socket => &["db", "user", "pass", "protocol"],
+        _ => &["protocol"],
+    };
+    if query.contains('#') {
+        return Err(fault("has a # behind its hosts").fix("leave out what begins there"));
+    }
+    let settings = query.strip_prefix('?').unwrap_or(query);
+    for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let is_right = match name {
+            "db" => is_number(value),
+            "protocol" => ["2", "resp2", "3", "resp3"].contains(&value),
+            _ => !value.is_empty(),
+        };
+        if !known.contains(&name) {
+            return Err(fault("has a setting behind its ? that is none")
+                .fix(format!("one of {}", known.join(", "))));
+        } else if !is_right {
+            let fix = match name {
+                "db" => "db=2, a number",
+                "protocol" => "protocol=resp3, or protocol=resp2",
+                _ => "a value, or leave the setting out",
+            };
+            return Err(fault("has a setting behind its ? with a value that is none").fix(fix));
+        }
+    }
+    Ok(())
 }
 
 fn fault(what: &str) -> Fault {
@@ -277,6 +316,12 @@ mod tests {
             "redis://h/-1",
             "redis://:hunter2/rest@h",
             "redis://:hunter2?rest@h",
+            "unix:///s?db=hunter2",
+            "unix:///s?pwd=hunter2",
+            "unix:///s?pass=",
+            "redis://h?protocol=hunter2",
+            "redis://h?hunter2=b",
+            "rediss://h/#hunter2",
             "redis://a,hunter2",
             "redis-cluster://a,,hunter2",
             "redis-cluster://",
