@@ -32,14 +32,20 @@ local function retire(op)
   end
 end
 
+-- Whether an op writes where there was no state.
+local function opens(op)
+  return op.act <= HOLD and op.cost > 0
+    or op.act == SETTLE and op.cost > op.receipt_cost and op.kind < CONCURRENCY
+end
+
 -- What an op of a plan that is denied writes.
 local function deny(op)
   local algorithm, act, fit = algorithms[op.kind], op.act, op.fit
   if fit == ALLOWED or fit == SETTLED then
     -- It passes: nothing is charged, and a clock that went back is written down, unless it was but a
-    -- look.
-    op.edit, op.erases = false, false
-    if algorithm.load and not is_look(op) then
+    -- look. What is over and would have been replaced is let go of.
+    op.edit, op.erases = false, op.is_over and opens(op)
+    if op.old and algorithm.load and not is_look(op) then
       local s = algorithm.load(op)
       op.edit = s.rewound and s
     end

@@ -10,7 +10,8 @@
 --
 -- From its `until` on a state is none, whatever a longer window of another plan would still count of
 -- it. Its key may stand longer: nothing of it is told, and what is written begins anew. A look leaves
--- it where it is, and before its `until`, for a clock that goes back, it is there again.
+-- it where it is, and before its `until`, for a clock that goes back, it is there again: until
+-- something that charges, denied by its plan or not, has replaced it or let go of it.
 
 local VERSION = 1
 local BUCKET, FIXED_EPOCH, FIXED_FIRST, COUNTER, LOG, CONCURRENCY, TICKET = 1, 2, 3, 4, 5, 6, 7

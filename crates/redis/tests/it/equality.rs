@@ -6,7 +6,7 @@ use jeton_core::{Act, Cost, Mode, OnDeny, Op, Quota, Receipt, RuleId, Span};
 use jeton_testkit::laws::{act_of, full_size, quota_of, told_of};
 use jeton_testkit::random::Random;
 use jeton_testkit::redis_server::Version;
-use jeton_testkit::trace::{Ask, Event, Family, Subject, Told, compare};
+use jeton_testkit::trace::{Ask, Event, Family, Memory, Subject, Told, compare};
 use jeton_testkit::vectors::{read, replay};
 
 use crate::mirror::Mirror;
@@ -20,6 +20,15 @@ struct OneKey {
 }
 
 impl Subject for OneKey {
+    /// What is over is not seen, and it is seen again by a clock that went back.
+    fn memory(&mut self, event: &Event) -> Memory {
+        if self.mirror.is_any_over(event.now_us) {
+            Memory::Unknown
+        } else {
+            Memory::Kept
+        }
+    }
+
     fn answer(&mut self, event: &Event) -> Told {
         let quota = quota_of(&event.quota);
         let act = act_of(&event.ask, |of| self.receipts[&of]);

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
-    Answers, Cell, Cells, Decision, Edit, Kind, Micros, Op, Plan, Verdict, View, When, decide_all,
+    Act, Answers, Cell, Cells, Cost, Decision, Edit, Kind, Micros, Op, Plan, Verdict, View, When,
+    decide_all,
 };
 use jeton_redis::{RedisStore, state};
 use jeton_testkit::redis_server::Server;
@@ -36,6 +37,12 @@ struct State {
     written: Instant,
 }
 
+impl State {
+    fn is_over(&self, now_us: u64) -> bool {
+        self.stored.until.get() <= now_us
+    }
+}
+
 impl Mirror {
     pub(crate) fn new(server: &Server) -> Self {
         let (store, client) = (store(server), server.client());
@@ -44,6 +51,11 @@ impl Mirror {
             client,
             states: HashMap::new(),
         }
+    }
+
+    /// Whether a state stands that is over.
+    pub(crate) fn is_any_over(&self, now_us: u64) -> bool {
+        self.states.values().any(|state| state.is_over(now_us))
     }
 
     /// One plan; what both answer.
@@ -68,6 +80,14 @@ impl Mirror {
         let (expected, expected_decisions) = by_engine.plan(0);
         assert_eq!(verdict, expected.unwrap(), "at {now_us}: {ops:?}");
         assert_eq!(decisions, expected_decisions, "at {now_us}: {ops:?}");
+        // What is over and would have been replaced is let go of.
+        let passed = decisions.iter().map(|decision| decision.fit.passes());
+        for ((key, op), passed) in keys.iter().zip(ops).zip(passed) {
+            let is_over = self.states.get(key).is_some_and(|it| it.is_over(now_us));
+            if is_over && passed && !verdict.allowed && opens(op) {
+                self.states.remove(key);
+            }
+        }
         for (key, op) in keys.iter().zip(ops) {
             self.compare(key, op, now_us);
         }
@@ -108,6 +128,17 @@ impl Mirror {
     }
 }
 
+/// Whether an op writes where there was no state.
+fn opens(op: &Op<'_>) -> bool {
+    match op.act {
+        Act::Take { cost } | Act::Hold { cost } => cost != Cost::ZERO,
+        Act::Settle {
+            receipt, actual, ..
+        } => actual.get() > receipt.cost && !op.quota.kind().is_held(),
+        _ => false,
+    }
+}
+
 struct Mirrored<'a> {
     states: &'a mut HashMap<Vec<u8>, State>,
     keys: &'a [Vec<u8>],
@@ -120,7 +151,7 @@ impl Cells for Mirrored<'_> {
     fn view(&self, op: usize) -> View<'_> {
         self.states
             .get(&self.keys[op])
-            .filter(|state| self.now_us < state.stored.until.get())
+            .filter(|state| !state.is_over(self.now_us))
             .map_or(View::ABSENT, |state| View {
                 cell: Some(state.stored.cell),
                 tail: &state.stored.tail,
@@ -134,7 +165,7 @@ impl Cells for Mirrored<'_> {
             Edit::Erase => drop(self.states.remove(key)),
             Edit::Put { cell, until, tail } => {
                 let old = self.states.remove(key);
-                let old = old.filter(|state| self.now_us < state.stored.until.get());
+                let old = old.filter(|state| !state.is_over(self.now_us));
                 let mut entries = old.map_or_else(Vec::new, |state| state.stored.tail);
                 tail.apply(&mut entries);
                 let cell: Cell = cell;

@@ -50,7 +50,6 @@ fn stands(server: &Server, mirror: &Mirror, quota: &Quota) -> Option<Vec<u8>> {
 fn what_is_over_is_none_until_the_clock_goes_back() {
     for version in Version::ALL {
         let server = version.shared();
-        let one = Quota::fixed_window(1, span(SECOND), Anchor::Epoch).unwrap();
         for (short, long) in quotas(SECOND, 50).iter().zip(&quotas(60 * SECOND, 50)) {
             let mut mirror = Mirror::new(server);
             let look = Act::Peek { cost: Cost::ONE };
@@ -65,10 +64,6 @@ fn what_is_over_is_none_until_the_clock_goes_back() {
             let over_us = START_US + 50 * SECOND;
             let full = Mirror::new(server).op(&op(long, look), over_us);
             assert_eq!(mirror.op(&op(long, look), over_us), full);
-            // Denied by its neighbour: not written either.
-            let neighbour = Op::take(RuleId::new(2), b"key", &one, Cost::new(2));
-            let denied = mirror.plan(&[op(long, hold(1)), neighbour], over_us).0;
-            assert!(!denied.allowed);
             assert_eq!(stands(server, &mirror, short), kept, "{short:?}");
             assert_eq!(mirror.op(&op(short, look), START_US).remaining, left);
 
@@ -82,15 +77,23 @@ fn what_is_over_is_none_until_the_clock_goes_back() {
     }
 }
 
-/// What forgets a state forgets one that is over as well.
+/// What forgets a state forgets one that is over as well, and so does what would have replaced it.
 #[test]
 fn what_is_over_is_forgotten() {
+    let one = Quota::fixed_window(1, span(SECOND), Anchor::Epoch).unwrap();
+    let neighbour = Op::take(RuleId::new(2), b"key", &one, Cost::new(2));
     for version in Version::ALL {
         let server = version.shared();
         for quota in &quotas(SECOND, 50) {
             let mut mirror = Mirror::new(server);
+            let over_us = START_US + 100 * SECOND;
             mirror.op(&op(quota, hold(3)), START_US);
-            mirror.op(&op(quota, Act::Reset), START_US + 100 * SECOND);
+            mirror.op(&op(quota, Act::Reset), over_us);
+            assert_eq!(stands(server, &mirror, quota), None, "{quota:?}");
+
+            mirror.op(&op(quota, hold(3)), START_US);
+            let denied = mirror.plan(&[op(quota, hold(1)), neighbour], over_us).0;
+            assert!(!denied.allowed);
             assert_eq!(stands(server, &mirror, quota), None, "{quota:?}");
         }
     }
