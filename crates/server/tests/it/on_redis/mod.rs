@@ -5,6 +5,7 @@ mod holds;
 mod keys;
 mod nodes;
 mod outage;
+mod plans;
 mod reasons;
 mod secrets;
 mod simulate;
