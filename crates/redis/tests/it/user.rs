@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use jeton_core::{Act, Cost, Op, Plan, Quota, RuleId, Span, Store, StoreErrorKind, When};
+use jeton_core::{
+    Act, Cost, Note, NoteEdit, Op, Plan, Quota, RuleId, Span, Store, StoreErrorKind, When,
+};
 use jeton_redis::RedisStore;
 use jeton_testkit::laws::{self, full_size};
 use jeton_testkit::redis_server::{Cluster, Server, Version, free_port, wait_until};
@@ -46,6 +48,14 @@ pub(crate) fn set_user(server: &Server, words: &[String]) {
 fn use_all(store: &Arc<RedisStore>) {
     let make = |_| -> Arc<dyn Store> { Arc::clone(store) as _ };
     laws::a_note_is_set_replaced_and_removed(&make);
+    // Under the server's own clock a block may be for ever.
+    let for_ever = NoteEdit::Put(Note {
+        name: (*b"for ever").into(),
+        value: [].into(),
+        until: None,
+    });
+    let put = RUNTIME.block_on(store.note(for_ever, When::StoreClock));
+    assert_eq!(put, Ok(false));
     let window = Span::from_micros(60_000_000).unwrap();
     let quotas = [
         Quota::sliding_counter(300, window).unwrap(),
