@@ -63,7 +63,7 @@ pub(crate) fn noise(len: usize) -> Vec<u8> {
 
 /// Waits until `is_so`; fails with `what` after five seconds.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < deadline, "still not so: {what}");
         std::thread::sleep(Duration::from_millis(5));
