@@ -90,6 +90,10 @@ impl Rate {
     #[inline]
     pub(crate) fn units_in(self, elapsed: u64, f: u32) -> u64 {
         let (n, d) = (u64::from(self.n), self.per().as_micros());
+        // Busy keys come again before a unit is back: then nothing need be divided.
+        if elapsed < self.q {
+            return 0;
+        }
         if elapsed < 1 << 41 {
             return (elapsed * n).saturating_sub(u64::from(f)) / d;
         }

@@ -1,13 +1,12 @@
 //! One quota over any key, in this process.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
-use jeton_core::{Act, Answers, Cost, Decision, Op, Plan, Quota, QuotaError, Receipt, RuleId};
-use jeton_memory::{Settings, SettingsError, Table};
+use jeton_core::{Act, Cost, Decision, Quota, QuotaError, Receipt, RuleId};
+use jeton_memory::{Place, Settings, SettingsError, Table};
 use jeton_policy::{Fault, parse_rate};
-use smallvec::SmallVec;
 
 use crate::Clock;
 
@@ -74,19 +73,15 @@ impl Limiter {
     }
 
     /// Takes one unit if it fits.
+    #[inline]
     pub fn take(&self, key: &(impl Hash + ?Sized)) -> Decision {
         self.take_units(key, Cost::ONE)
     }
 
     /// Takes `cost` units if they fit, all or none.
+    #[inline]
     pub fn take_units(&self, key: &(impl Hash + ?Sized), cost: Cost) -> Decision {
-        self.take_bytes(&bytes_of(key), cost)
-    }
-
-    /// The same for a key that has been taken apart already.
-    pub(crate) fn take_bytes(&self, key: &[u8], cost: Cost) -> Decision {
-        self.table
-            .take(RULE, key, &self.quota, cost, self.clock.reading())
+        self.act(key, Act::Take { cost })
     }
 
     /// Answers as [`Limiter::take_units`] would, shows the present state, and changes nothing.
@@ -128,41 +123,21 @@ impl Limiter {
         &self.table
     }
 
+    #[inline]
     fn act(&self, key: &(impl Hash + ?Sized), act: Act) -> Decision {
-        let key = bytes_of(key);
-        let op = Op::new(RULE, &key, &self.quota, act);
-        let mut answers = Answers::new();
+        self.act_at(self.place(key), act)
+    }
+
+    /// Where the table keeps the state of a key.
+    #[inline]
+    pub(crate) fn place(&self, key: &(impl Hash + ?Sized)) -> Place {
+        self.table.place_of(RULE, self.quota.kind(), key)
+    }
+
+    #[inline]
+    pub(crate) fn act_at(&self, place: Place, act: Act) -> Decision {
         self.table
-            .decide(Plan::one(&op), self.clock.reading(), &mut (), &mut answers);
-        match answers.plan(0) {
-            (_, [decision, ..]) => *decision,
-            // The table always answers; should it ever not, a fresh state speaks.
-            _ => {
-                self.quota
-                    .decide(jeton_core::View::ABSENT, &act, self.clock.now())
-                    .decision
-            }
-        }
-    }
-}
-
-/// What a key hands to its hasher, whole: keys that are not equal are told apart by all of it.
-pub(crate) fn bytes_of(key: &(impl Hash + ?Sized)) -> SmallVec<[u8; 64]> {
-    let mut bytes = Collector(SmallVec::new());
-    key.hash(&mut bytes);
-    bytes.0
-}
-
-struct Collector(SmallVec<[u8; 64]>);
-
-impl Hasher for Collector {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
-
-    /// Nobody asks: the table hashes.
-    fn finish(&self) -> u64 {
-        0
+            .act(place, &self.quota, act, self.clock.reading())
     }
 }
 

@@ -4,11 +4,10 @@ use std::fmt;
 use std::hash::Hash;
 use std::time::Duration;
 
-use jeton_core::{Cost, Decision, Fit, Span};
+use jeton_core::{Act, Cost, Decision, Fit, Span};
 use tokio::time::{Instant, sleep};
 
 use crate::Limiter;
-use crate::limiter::bytes_of;
 
 /// Why waiting was given up, or not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +76,12 @@ impl Limiter {
         key: &K,
         max_wait: Duration,
     ) -> impl Future<Output = Result<Decision, NotReady>> + Send + use<'_, K> {
-        let key = bytes_of(key);
+        let place = self.place(key);
         async move {
             // No deadline at all if it lies beyond what the clock can say.
             let deadline = Instant::now().checked_add(max_wait);
             loop {
-                let decision = self.take_bytes(&key, Cost::ONE);
+                let decision = self.act_at(place, Act::Take { cost: Cost::ONE });
                 let retry_after = match decision.fit {
                     Fit::Denied { retry_after } => retry_after,
                     Fit::Impossible => return Err(NotReady::Never),

@@ -36,12 +36,19 @@ impl Array {
         self.0.get_mut(at)
     }
 
-    /// Where the search for a hash begins: its high half as a fraction of the length. The low half
-    /// has chosen the region.
-    #[allow(clippy::cast_possible_truncation)] // below the length
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Slot> {
+        self.0.iter()
+    }
+
+    /// Where the slots stand in memory.
+    #[inline]
+    pub(crate) fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
     #[inline]
     fn home(&self, hash: u64) -> usize {
-        (((hash >> 32) * self.len() as u64) >> 32) as usize
+        home(hash, self.len())
     }
 
     #[inline]
@@ -98,6 +105,14 @@ impl Array {
         }
         None
     }
+}
+
+/// Where the search for a hash begins in an array of this length: its high half as a fraction of the
+/// length. The low half has chosen the region.
+#[allow(clippy::cast_possible_truncation)] // below the length
+#[inline]
+pub(crate) const fn home(hash: u64, len: usize) -> usize {
+    (((hash >> 32) * len as u64) >> 32) as usize
 }
 
 enum Search {

@@ -15,23 +15,31 @@
 //!   grows.
 
 mod array;
+mod batch;
 mod budget;
+mod dump;
 mod fate;
 mod hash;
+mod hint;
 mod journal;
 mod notes;
 mod overflow;
 mod plan;
+mod prefetch;
 mod region;
 mod seat;
 mod settings;
+mod single;
 mod slot;
+mod snapshot;
 mod stats;
 mod table;
 mod tail;
 
+pub use dump::{LoadError, Loaded};
 pub use hash::{Place, Seed};
 pub use journal::Journal;
 pub use settings::{LEAST_MEMORY_BYTES, MAX_KEYS, Overflow, Settings, SettingsError};
+pub use snapshot::{Held, Snapshot};
 pub use stats::Stats;
 pub use table::Table;

@@ -66,7 +66,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
     fn lock(&mut self, ops: &[Op<'_>]) {
         let mut numbers = [usize::MAX; N];
         for ((seat, number), op) in self.seats.iter_mut().zip(&mut numbers).zip(ops) {
-            let place = self.table.seed.place(op);
+            let place = self.table.hashing.place(op);
             *number = self.table.region_of(place);
             *seat = Seat::new(place, *number);
         }

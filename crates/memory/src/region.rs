@@ -1,7 +1,8 @@
 //! One part of the table under one lock: its states and their tails.
 
-mod upkeep;
+pub(crate) mod upkeep;
 
+use jeton_core::codec::Stored;
 use jeton_core::{Cell, Entry, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
@@ -14,7 +15,7 @@ use crate::tail::Tails;
 
 /// At how many slots an insert looks for dead states, here and in another region, when the table is
 /// nearly full, and once more when it is full.
-pub(crate) const SEARCH: usize = 6;
+pub(crate) const SEARCH: usize = 5;
 
 /// A state's place, and where its slot was last seen, so that it is searched for once.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +34,24 @@ impl Spot {
     }
 }
 
+/// A slot that was found, and whether the state in it still answers otherwise than an absent one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) at: usize,
+    pub(crate) is_alive: bool,
+}
+
+/// What every decision reads comes first, so that it is one cache line with the lock.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Region {
     slots: Array,
+    /// The latest steady reading at which a state in here was decided about.
+    latest: Micros,
+    /// How many operations pass before one does upkeep.
+    due: u32,
+    /// Whether the last upkeep was elsewhere.
+    elsewhere: bool,
     /// The array before this one, while some of it is still to be moved.
     old: Array,
     /// How much of `old` has been moved.
@@ -46,14 +62,14 @@ pub(crate) struct Region {
     tombs: usize,
     /// Where cleaning goes on; it walks down, so that tombs before an empty slot fall in a row.
     hand: usize,
-    visits: u32,
-    /// The latest steady reading at which a state in here was decided about.
-    latest: Micros,
     tails: Tails,
     /// Cells for keys that found no room.
     pub(crate) shared: Option<Box<Shared>>,
     pub(crate) overflowed: u64,
     pub(crate) dropped: u64,
+    /// Slots that were moved or cleaned.
+    #[cfg(test)]
+    pub(crate) worked: usize,
 }
 
 impl Region {
@@ -68,10 +84,70 @@ impl Region {
         }
     }
 
+    /// The array in which states are looked for first.
+    #[inline]
+    pub(crate) const fn slots(&self) -> &Array {
+        &self.slots
+    }
+
     /// Remembers that a state in here is decided about at `now`.
     #[inline]
     pub(crate) fn reached(&mut self, now: Micros) {
         self.latest = now;
+    }
+
+    /// The slot of a state that is alive and has room for `more` entries, or that is over and can be
+    /// written again as it is; nearly always the one that is asked for.
+    #[inline]
+    pub(crate) fn known(
+        &mut self,
+        place: Place,
+        more: usize,
+        now: Micros,
+        budget: &Budget,
+    ) -> Option<Known> {
+        let at = self.slots.find(place)?;
+        let slot = self.slots.get(at)?;
+        let is_alive = slot.is_alive(now);
+        let usable = match (slot.tail(), is_alive) {
+            (None, true) => true,
+            // What keys without room have shared must not be forgotten.
+            (None, false) => self.shared.is_none(),
+            (Some(number), true) => more == 0 || self.tails.reserve(number, more, budget),
+            (Some(_), false) => false,
+        };
+        usable.then_some(Known { at, is_alive })
+    }
+
+    /// The state in a slot that was found by [`Region::known`].
+    #[inline]
+    pub(crate) fn view_at(&self, known: Known) -> View<'_> {
+        match self.slots.get(known.at) {
+            Some(slot) if known.is_alive => View {
+                cell: Some(slot.cell()),
+                tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
+            },
+            _ => View::ABSENT,
+        }
+    }
+
+    /// Writes a state to its slot.
+    #[inline]
+    pub(crate) fn put_at(
+        &mut self,
+        at: usize,
+        cell: &Cell,
+        until: Micros,
+        tail: &TailEdit,
+        budget: &Budget,
+    ) {
+        let Some(slot) = self.slots.get_mut(at) else {
+            return;
+        };
+        slot.write(cell, until);
+        if let (Some(number), true) = (slot.tail(), *tail != TailEdit::None) {
+            self.tails.apply(number, tail, budget);
+        }
     }
 
     /// Searches for a state; one that stands in `old` is moved first.
@@ -148,13 +224,8 @@ impl Region {
         tail: &TailEdit,
         budget: &Budget,
     ) {
-        let at = self.locate(spot);
-        let Some(found) = at.and_then(|at| self.slots.get_mut(at)) else {
-            return;
-        };
-        found.write(cell, until);
-        if let (Some(number), true) = (found.tail(), *tail != TailEdit::None) {
-            self.tails.apply(number, tail, budget);
+        if let Some(at) = self.locate(spot) {
+            self.put_at(at, cell, until, tail, budget);
         }
     }
 
@@ -194,6 +265,7 @@ impl Region {
     }
 
     fn open(&mut self, place: Place, now: Micros, budget: &Budget) -> Option<usize> {
+        self.make_way(now, budget);
         // A dead state on the way gives up its slot, and with it its part of the budget.
         if let Some(at) = self.slots.dead(place.hash, now) {
             self.bury(at, budget);
@@ -201,9 +273,9 @@ impl Region {
         if !budget.take_key() {
             return None;
         }
-        let mut at = self.make_room(place.hash, now, budget);
+        let mut at = self.make_room(place.hash, budget);
         if at.is_none() && self.clean(SEARCH, now, budget) > 0 {
-            at = self.make_room(place.hash, now, budget);
+            at = self.make_room(place.hash, budget);
         }
         let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) else {
             budget.give_key();
@@ -216,7 +288,7 @@ impl Region {
     }
 
     /// A free slot for `hash`, in a new array if this one is full.
-    fn make_room(&mut self, hash: u64, now: Micros, budget: &Budget) -> Option<usize> {
+    fn make_room(&mut self, hash: u64, budget: &Budget) -> Option<usize> {
         let at = self.slots.free(hash);
         let tomb = at
             .and_then(|at| self.slots.get(at))
@@ -224,13 +296,14 @@ impl Region {
         if tomb || self.keys + self.tombs < self.slots.most() {
             return at;
         }
-        if !self.replace(self.keys + 1, now, budget) {
+        if !self.replace(slots_for(self.keys + 1), budget) {
             return None;
         }
         self.slots.free(hash)
     }
 
-    fn bury(&mut self, at: usize, budget: &Budget) {
+    /// Forgets the state in a slot.
+    pub(crate) fn bury(&mut self, at: usize, budget: &Budget) {
         let next = self.slots.after(at);
         let last = self.slots.get(next).is_some_and(Slot::is_empty);
         let Some(slot) = self.slots.get_mut(at) else {
@@ -259,6 +332,31 @@ impl Region {
         let full = self.keys + self.tombs >= self.slots.most();
         let key = budget.has_key() || self.dead_ahead(now);
         key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
+    }
+
+    /// The states that are not over, each under its hash.
+    pub(crate) fn held(&self, now: Micros) -> impl Iterator<Item = (u64, Stored)> {
+        let slots = self.slots.iter().chain(self.old.iter());
+        let alive = slots.filter(move |slot| slot.is_alive(now));
+        alive.filter_map(|slot| Some((slot.hash(), self.store(slot)?)))
+    }
+
+    /// The state at a place, as it is kept outside.
+    pub(crate) fn stored(&self, place: Place, now: Micros) -> Option<Stored> {
+        let slot = self.find(place).filter(|slot| slot.is_alive(now))?;
+        self.store(slot)
+    }
+
+    fn store(&self, slot: &Slot) -> Option<Stored> {
+        let tail = slot
+            .tail()
+            .map_or(&[][..], |number| self.tails.entries(number));
+        Some(Stored {
+            kind: slot.kind()?,
+            until: slot.until(),
+            cell: slot.cell(),
+            tail: tail.to_vec(),
+        })
     }
 
     /// Whether a tail can take `extra` more entries.

@@ -237,7 +237,7 @@ impl Table {
         Place {
             rule: op.rule,
             kind: quota.kind(),
-            hash: self.seed.shared(op.rule, op.quota),
+            hash: self.hashing.shared(op.rule, op.quota),
         }
     }
 

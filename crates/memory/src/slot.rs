@@ -25,6 +25,16 @@ const TOMB: u64 = 1;
 const FULL: u64 = 2;
 const CLAIMED: u64 = 3;
 
+const KINDS: [Kind; 7] = [
+    Kind::Bucket,
+    Kind::FixedEpoch,
+    Kind::FixedFirst,
+    Kind::Counter,
+    Kind::Log,
+    Kind::Concurrency,
+    Kind::Ticket,
+];
+
 /// The most tails that slots can name.
 pub(crate) const MAX_TAILS: u16 = (1 << 12) - 1;
 
@@ -105,6 +115,17 @@ impl Slot {
         self.at >> KIND_SHIFT == Kind::Counter as u64
     }
 
+    /// What kind of state it holds.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        let number = self.at >> KIND_SHIFT;
+        KINDS.into_iter().find(|kind| *kind as u64 == number)
+    }
+
+    /// From when on its state may vanish.
+    pub(crate) const fn until(&self) -> Micros {
+        Micros::stored(self.until & INSTANT)
+    }
+
     /// The hash it was written under.
     pub(crate) const fn hash(&self) -> u64 {
         self.hash
@@ -171,16 +192,6 @@ mod tests {
     use super::*;
     use jeton_core::RuleId;
 
-    const KINDS: [Kind; 7] = [
-        Kind::Bucket,
-        Kind::FixedEpoch,
-        Kind::FixedFirst,
-        Kind::Counter,
-        Kind::Log,
-        Kind::Concurrency,
-        Kind::Ticket,
-    ];
-
     fn place(kind: Kind) -> Place {
         Place {
             rule: RuleId::new(1),
@@ -220,6 +231,7 @@ mod tests {
                 }
                 slot.write(&cell, until);
                 assert_eq!(slot.cell(), cell, "{kind:?}");
+                assert_eq!((slot.kind(), slot.until()), (Some(kind), until));
                 assert_eq!(slot.tail(), kind.has_tail().then_some(MAX_TAILS - 1));
                 assert!(slot.is(place(kind)));
                 assert!(slot.is_alive(Micros::stored(INSTANT - 1)) && slot.is_dead(until));

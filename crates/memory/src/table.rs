@@ -1,22 +1,25 @@
 //! The table: regions under a lock each, drawing from one budget.
 
 use std::future::ready;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
-    Answers, Cost, Decision, Micros, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId,
-    Store, StoreError, StoreErrorKind, Submitted, TailEdit, When, Written,
+    Act, Answers, Cost, Decision, Kind, MAX_OPS, Micros, Note, NoteEdit, OnDeny, Op, Pending, Plan,
+    Quota, Reading, RuleId, Store, StoreError, StoreErrorKind, Submitted, TailEdit, When, Written,
 };
 
 use crate::budget::Budget;
-use crate::fate::Fate;
+use crate::hash::Hashing;
+use crate::hint::Hint;
 use crate::notes::Notes;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
+use crate::prefetch::prefetch;
 use crate::region::Region;
-use crate::seat::Seat;
+use crate::single::Single;
 use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Stats};
 
 /// Keys of a region when the table is full.
@@ -30,8 +33,11 @@ const KEY_BYTES: u64 = 50;
 
 /// A region, on cache lines of its own.
 #[derive(Debug, Default)]
-#[repr(align(128))]
-struct Padded(Mutex<Region>);
+#[repr(C, align(128))]
+struct Padded {
+    hint: Hint,
+    region: Mutex<Region>,
+}
 
 /// What a region weighs before it holds anything.
 const REGION_BYTES: u64 = size_of::<Padded>() as u64 + SHARED_BYTES;
@@ -54,7 +60,7 @@ const REGION_BYTES: u64 = size_of::<Padded>() as u64 + SHARED_BYTES;
 /// ```
 #[derive(Debug)]
 pub struct Table {
-    pub(crate) seed: Seed,
+    pub(crate) hashing: Hashing,
     pub(crate) overflow: Overflow,
     pub(crate) budget: Budget,
     notes: Notes,
@@ -79,7 +85,7 @@ impl Table {
         let budget = Budget::new(settings.max_keys, settings.max_memory_bytes);
         budget.charge_bytes(regions * REGION_BYTES);
         Ok(Self {
-            seed,
+            hashing: Hashing::new(seed),
             overflow: settings.overflow,
             budget,
             notes: Notes::default(),
@@ -98,36 +104,28 @@ impl Table {
         cost: Cost,
         when: impl Into<Reading>,
     ) -> Decision {
-        let reading = when.into();
         let op = Op::take(rule, key, quota, cost);
-        let place = self.seed.place(&op);
-        let mut region = self.visit(self.region_of(place), reading.at());
-        let now = region.not_before(reading);
-        if reading.is_steady() {
-            region.reached(now);
-        }
-        let mut seat = Seat::new(place, 0);
-        self.seat(&mut seat, &mut region, &op, now, &mut ());
-        if !matches!(seat.fate, Fate::Own) {
-            return self.take_short(&seat, &mut region, &op, now);
-        }
-        let outcome = quota.decide(seat.view(&region, now), &op.act, now);
-        seat.apply(&mut region, &outcome.edit, now, &self.budget, &mut ());
-        seat.release(&mut region, &self.budget);
-        outcome.decision
+        self.act(self.hashing.place(&op), quota, op.act, when)
     }
 
-    /// A take that has no room for its state.
-    #[cold]
-    fn take_short(&self, seat: &Seat, region: &mut Region, op: &Op<'_>, now: Micros) -> Decision {
-        let quota = seat.fate.quota(op.quota);
-        let act = seat.fate.stand_in(op, &quota, 0).act;
-        let outcome = quota.decide(seat.view(region, now), &act, now);
-        seat.apply(region, &outcome.edit, now, &self.budget, &mut ());
-        seat.release(region, &self.budget);
-        let mut decision = outcome.decision;
-        seat.fate.translate(op, &mut decision);
-        decision
+    /// Where the state of a key of `rule` under a quota of `kind` lives, for [`Table::act`]: the key
+    /// is all that it hands to its hasher. Keys of bytes that come in an [`Op`] live elsewhere.
+    #[inline]
+    pub fn place_of(&self, rule: RuleId, kind: Kind, key: &(impl Hash + ?Sized)) -> Place {
+        self.hashing.place_of(rule, kind, key)
+    }
+
+    /// Does `act` on the state at `place`, which is for quotas of the kind of `quota`; a plan of one
+    /// op with a vote.
+    #[inline]
+    pub fn act(&self, place: Place, quota: &Quota, act: Act, when: impl Into<Reading>) -> Decision {
+        let one = Single {
+            place,
+            quota,
+            act,
+            on_deny: OnDeny::Keep,
+        };
+        self.single(&one, when.into(), &mut ())
     }
 
     /// Decides a plan in one indivisible step, tells `journal` what changed, and appends the answer
@@ -141,12 +139,16 @@ impl Table {
         out: &mut Answers,
     ) {
         let (ops, when) = (plan.ops(), when.into());
-        match ops.len() {
-            0..=1 => Step::<J, 1>::new(self, ops, when, journal).decide(plan, out),
-            2..=4 => Step::<J, 4>::new(self, ops, when, journal).decide(plan, out),
-            _ => {
-                Step::<J, { jeton_core::MAX_OPS }>::new(self, ops, when, journal).decide(plan, out);
+        match ops {
+            [op] if op.on_deny == OnDeny::Keep => {
+                self.decide_one(op, self.hashing.place(op), when, journal, out);
             }
+            [_] | [] => Step::<J, 1>::new(self, ops, when, journal).decide(plan, out),
+            [_, _] => Step::<J, 2>::new(self, ops, when, journal).decide(plan, out),
+            [_, _, _] | [_, _, _, _] => {
+                Step::<J, 4>::new(self, ops, when, journal).decide(plan, out);
+            }
+            _ => Step::<J, MAX_OPS>::new(self, ops, when, journal).decide(plan, out),
         }
     }
 
@@ -206,18 +208,37 @@ impl Table {
         place.hash as usize & (self.regions.len() - 1)
     }
 
+    pub(crate) const fn region_count(&self) -> usize {
+        self.regions.len()
+    }
+
     /// Locks a region. A thread that panicked in it has left a region that is whole: no step of
     /// an operation leaves one that later ones could not go on with.
     #[inline]
     pub(crate) fn lock(&self, number: usize) -> MutexGuard<'_, Region> {
-        let Padded(mutex) = &self.regions[number];
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+        let padded = &self.regions[number];
+        padded.region.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for the cache lines of a region that every operation in it needs.
+    #[inline]
+    pub(crate) fn prefetch_region(&self, number: usize) {
+        prefetch(core::ptr::from_ref(&self.regions[number]).addr());
+    }
+
+    /// Asks for the cache line of a state's slot.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, place: Place) {
+        self.regions[self.region_of(place)]
+            .hint
+            .prefetch(place.hash);
     }
 
     /// Locks a region for an operation, which carries a share of the upkeep.
     #[inline]
     pub(crate) fn visit(&self, number: usize, now: Micros) -> MutexGuard<'_, Region> {
         let mut region = self.lock(number);
+        self.regions[number].hint.set(region.slots());
         if region.visit(now, &self.budget) {
             self.elsewhere(|other| other.tidy(now, &self.budget));
         }
@@ -229,8 +250,7 @@ impl Table {
     #[cold]
     pub(crate) fn elsewhere<T>(&self, work: impl FnOnce(&mut Region) -> T) -> Option<T> {
         let number = self.hand.fetch_add(1, Relaxed) & (self.regions.len() - 1);
-        let Padded(mutex) = &self.regions[number];
-        match mutex.try_lock() {
+        match self.regions[number].region.try_lock() {
             Ok(mut region) => Some(work(&mut region)),
             Err(TryLockError::Poisoned(poisoned)) => Some(work(&mut poisoned.into_inner())),
             Err(TryLockError::WouldBlock) => None,
@@ -242,11 +262,9 @@ impl Store for Table {
     /// Always [`Submitted::Done`]. The table has no clock: at [`When::StoreClock`] everything fails
     /// as unsupported.
     fn submit(&self, plans: &[Plan<'_>], when: When, out: &mut Answers) -> Submitted {
-        for &plan in plans {
-            match reading(when) {
-                Some(reading) => self.decide(plan, reading, &mut (), out),
-                None => out.push_failed(NO_CLOCK),
-            }
+        match reading(when) {
+            Some(reading) => self.decide_each(plans, reading, &mut (), out),
+            None => plans.iter().for_each(|_| out.push_failed(NO_CLOCK)),
         }
         Submitted::Done
     }
@@ -295,6 +313,8 @@ fn regions_for(keys: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::LEAST_MEMORY_BYTES;
+    use crate::region::upkeep::MOST_SLOTS;
+    use jeton_core::{Anchor, Span};
 
     #[test]
     fn regions_hold_between_512_and_1024_keys() {
@@ -302,6 +322,83 @@ mod tests {
         assert_eq!([4_096, 65_536, 65_537].map(regions_for), [64, 64, 128]);
         assert_eq!(regions_for(1_000_000), 1_024);
         assert_eq!(regions_for(crate::MAX_KEYS), 1 << 20);
+    }
+
+    fn worked(table: &Table) -> usize {
+        (0..table.regions())
+            .map(|number| table.lock(number).worked)
+            .sum()
+    }
+
+    /// Takes on keys `from..to`, `step` µs apart; the most slots that one of them moved and cleaned.
+    fn most_worked(table: &Table, keys: core::ops::Range<u64>, quota: &Quota, us: u64) -> usize {
+        let mut most = 0;
+        let mut before = worked(table);
+        for (step, key) in (0..).zip(keys) {
+            let now = Micros::new(us + step);
+            table.take(RuleId::new(1), &key.to_le_bytes(), quota, Cost::ONE, now);
+            let after = worked(table);
+            most = most.max(after - before);
+            before = after;
+        }
+        most
+    }
+
+    #[test]
+    fn no_operation_moves_or_cleans_more_than_64_slots() {
+        let second = 1_000_000;
+        let short = Quota::fixed_window(5, Span::SECOND, Anchor::FirstRequest).unwrap();
+        let log = Quota::sliding_log(5, Span::from_micros(60 * second).unwrap()).unwrap();
+        let table = Table::new(&Settings {
+            max_keys: 4_000,
+            ..Settings::default()
+        })
+        .unwrap();
+        let mut most = 0;
+        for (generation, quota) in [short, log, short, log].iter().enumerate() {
+            let us = (generation as u64 + 1) * 100 * second;
+            let first = generation as u64 * 10_000;
+            // It grows until it is full, and is flooded; all die together; a few go on, so that it
+            // shrinks; and it grows again among the dead.
+            most = most.max(most_worked(&table, first..first + 6_000, quota, us));
+            for _ in 0..2_000 {
+                most = most.max(most_worked(&table, 0..10, &short, us + 80 * second));
+            }
+        }
+        assert!(worked(&table) > 50_000);
+        assert!((33..=MOST_SLOTS).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn a_plan_of_many_keys_does_no_more_than_each_alone_would() {
+        let short = Quota::fixed_window(5, Span::SECOND, Anchor::FirstRequest).unwrap();
+        // One region, so that all inserts of a plan come at one visit.
+        let table = Table::new(&Settings {
+            max_keys: 120,
+            ..Settings::default()
+        })
+        .unwrap();
+        assert_eq!(table.regions(), 1);
+        let mut answers = Answers::new();
+        for step in 0..3_000_u64 {
+            let keys: Vec<[u8; 8]> = (0..MAX_OPS as u64)
+                .map(|n| (step * 7 % 50 + n).to_le_bytes())
+                .collect();
+            let act = [Act::Take { cost: Cost::ONE }, Act::Reset][usize::from(step % 3 == 0)];
+            let ops: Vec<Op<'_>> = keys
+                .iter()
+                .map(|key| Op::new(RuleId::new(step % 2), key, &short, act))
+                .collect();
+            let before = worked(&table);
+            let now = Micros::new(step * 300_000);
+            table.decide(Plan::new(&ops).unwrap(), now, &mut (), &mut answers);
+            assert!(worked(&table) - before <= MOST_SLOTS * MAX_OPS);
+        }
+        assert_eq!(
+            table.stats().overflowed,
+            0,
+            "an array filled up before it was moved"
+        );
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! each operation moves a stride of the old one, and searches look at both until the old one is
 //! empty.
 //!
-//! A decision on one key moves and cleans at most 64 slots: one stride, one tidying and four
-//! searches. The exception is an array that fills up while the one before it is still being moved,
-//! which takes more inserts than operations.
+//! A decision on one key moves and cleans at most [`MOST_SLOTS`] slots, and each further key of a plan
+//! adds less than that. An array is moved before the next one is due, whatever comes: each insert moves
+//! [`INSERT_STRIDE`] slots of the old array, which has at most so many times the slots that the new
+//! one has free when it is made.
 
 use jeton_core::Micros;
 
@@ -17,29 +18,47 @@ use crate::array::{Array, bytes_of};
 use crate::budget::Budget;
 use crate::slot::Slot;
 
-/// How many slots are moved at a time. A region that grows is moved by the time it has a 25th more
-/// keys, and grows again when it has a quarter more.
-const STRIDE: usize = 32;
-/// An operation in so many tidies up here, and one in so many elsewhere.
-const TIDY_EVERY: u32 = 64;
+/// How many slots an operation moves.
+const STRIDE: usize = 16;
+/// How many slots an insert moves besides.
+const INSERT_STRIDE: usize = 8;
+/// An operation in so many tidies up: here, and in another region, in turn.
+const TIDY_EVERY: u32 = 32;
 /// How many slots are cleaned then.
 const TIDY: usize = 8;
 /// The smallest array.
 const LEAST_SLOTS: usize = 8;
+/// What a decision on one key moves and cleans at the most: a stride here or elsewhere, twice what an
+/// insert moves, and six searches for dead states.
+#[cfg(test)]
+pub(crate) const MOST_SLOTS: usize = 64;
+const _: () = assert!(STRIDE + 2 * INSERT_STRIDE + 6 * super::SEARCH <= 64);
 
 impl Region {
     /// The share of the upkeep that an operation carries; whether it is to tidy another region up.
     #[inline]
     pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) -> bool {
+        match self.due.checked_sub(1) {
+            Some(due) => {
+                self.due = due;
+                false
+            }
+            None => self.upkeep(now, budget),
+        }
+    }
+
+    #[cold]
+    fn upkeep(&mut self, now: Micros, budget: &Budget) -> bool {
         if self.old.len() > 0 {
             self.move_some(STRIDE, now, budget);
             return false;
         }
-        self.visits = self.visits.wrapping_add(1);
-        if self.visits.is_multiple_of(TIDY_EVERY) {
+        self.due = TIDY_EVERY - 1;
+        self.elsewhere = !self.elsewhere;
+        if !self.elsewhere {
             self.tidy(now, budget);
         }
-        self.visits % TIDY_EVERY == TIDY_EVERY / 2
+        self.elsewhere
     }
 
     /// Cleans a little, and gives memory back that is no longer used.
@@ -53,27 +72,39 @@ impl Region {
             self.shared = None;
         }
         if self.slots.len() > LEAST_SLOTS && self.keys * 4 < self.slots.len() {
-            // Without room for the smaller array the larger one stays: nothing is lost.
-            self.replace(self.keys, now, budget);
+            // By halves, so that the smaller array does not fill up before this one is moved. Without
+            // room for it the larger one stays: nothing is lost.
+            let half = even(self.slots.len() / 2);
+            self.replace(half.max(slots_for(self.keys)), budget);
         }
     }
 
-    /// Starts moving to an array fit for `keys` keys; `false` if the budget does not hold it.
-    pub(super) fn replace(&mut self, keys: usize, now: Micros, budget: &Budget) -> bool {
-        // Strides outrun inserts by far: this finishes a move that is all but done.
-        self.move_some(usize::MAX, now, budget);
-        let len = slots_for(keys);
-        if !budget.take_bytes(bytes_of(len)) {
+    /// Starts moving to an array of `len` slots; `false` if the budget does not hold it.
+    pub(super) fn replace(&mut self, len: usize, budget: &Budget) -> bool {
+        // By then the one before has been moved: see above.
+        if self.old.len() > 0 || !budget.take_bytes(bytes_of(len)) {
             return false;
         }
         self.old = core::mem::replace(&mut self.slots, Array::new(len));
-        (self.moved, self.tombs, self.hand) = (0, 0, 0);
+        (self.moved, self.tombs, self.hand, self.due) = (0, 0, 0, 0);
         true
+    }
+
+    /// Moves a little for an insert.
+    #[inline]
+    pub(super) fn make_way(&mut self, now: Micros, budget: &Budget) {
+        if self.old.len() > 0 {
+            self.move_some(INSERT_STRIDE, now, budget);
+        }
     }
 
     /// Moves on with `most` slots of the old array; its dead are left behind.
     fn move_some(&mut self, most: usize, now: Micros, budget: &Budget) {
         let end = self.moved.saturating_add(most).min(self.old.len());
+        #[cfg(test)]
+        {
+            self.worked += end - self.moved;
+        }
         for at in self.moved..end {
             let Some(slot) = self.old.get_mut(at) else {
                 break;
@@ -107,6 +138,10 @@ impl Region {
     /// Looks at `most` slots and buries the dead among them; how many it buried.
     pub(crate) fn clean(&mut self, most: usize, now: Micros, budget: &Budget) -> usize {
         let mut buried = 0;
+        #[cfg(test)]
+        {
+            self.worked += most.min(self.slots.len());
+        }
         for _ in 0..most.min(self.slots.len()) {
             let at = match self.hand {
                 0 => self.slots.len() - 1,
@@ -141,8 +176,9 @@ impl Region {
 /// The slots in which `keys` keys fill not quite two thirds: a quarter more fit before the next
 /// array is due.
 pub(super) fn slots_for(keys: usize) -> usize {
-    (keys * 25)
-        .div_ceil(16)
-        .max(LEAST_SLOTS)
-        .next_multiple_of(2)
+    even((keys * 25).div_ceil(16))
+}
+
+fn even(slots: usize) -> usize {
+    slots.max(LEAST_SLOTS).next_multiple_of(2)
 }

@@ -2,14 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests stand outside of `#[test]`
 
+mod allocation;
+mod batches;
+mod collisions;
 mod differential;
+mod dumps;
 mod expiry;
+mod flood;
 mod held;
 mod held_up;
 mod journal;
+mod logs;
 mod notes;
 mod overflow;
 mod settings;
+mod sources;
 mod threads;
 
 use jeton_core::{Anchor, Cost, Decision, Fit, Micros, Quota, Rate, RuleId, Span};

@@ -1,0 +1,158 @@
+//! Multilinear hashing of words of 64 bits: the high half of b + Σ aᵢ·xᵢ modulo 2^128, where b and all
+//! aᵢ are secret words of 128 bits.
+//!
+//! Under secrets drawn at random, two different rows of words have equal hashes with a chance of
+//! exactly 2^-64, and any two hashes are independent of each other: the family is strongly universal
+//! (Lemire and Kaser, "Strongly universal string hashing is fast", The Computer Journal, 2014). It is
+//! a few multiplications that do not wait for each other, where a cipher-like hash waits at each step.
+//!
+//! What goes beyond [`WORDS`] words goes through `SipHash-1-3` (Aumasson and Bernstein, 2012) first.
+
+use core::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
+/// Words that are hashed at a time: of a key as text, about 120 bytes.
+const WORDS: usize = 16;
+/// Writes of this length and more say it in a word of its own.
+const LONG: usize = 0xff;
+
+/// The secret words, drawn from a seed by a keyed function.
+#[derive(Clone)]
+pub(crate) struct Secrets {
+    words: [u128; WORDS],
+    /// Of the two words that close a row.
+    last: [u128; 2],
+    add: u128,
+    long: SipHasher13,
+}
+
+impl Secrets {
+    pub(super) fn new(sip: SipHasher13) -> Self {
+        let mut count = 0_u8;
+        let mut half = || {
+            count += 1;
+            u128::from(sip.hash(&[count]))
+        };
+        let mut draw = || half() | half() << 64;
+        Self {
+            words: core::array::from_fn(|_| draw()),
+            last: core::array::from_fn(|_| draw()),
+            add: draw(),
+            long: sip,
+        }
+    }
+
+    /// A row without words.
+    #[inline]
+    pub(super) const fn start(&self) -> Row<'_> {
+        Row {
+            secrets: self,
+            sum: self.add,
+            at: 0,
+            folds: 0,
+        }
+    }
+}
+
+/// A row of words that is being hashed. It takes bytes as any hasher does: each write becomes its
+/// words of eight bytes and one that closes it, which holds the rest and the length. So rows can be
+/// read backwards, and two of them are the same only if all their writes were.
+pub(crate) struct Row<'a> {
+    secrets: &'a Secrets,
+    sum: u128,
+    at: usize,
+    folds: u64,
+}
+
+impl Row<'_> {
+    #[inline]
+    fn push(&mut self, word: u64) {
+        if self.at == WORDS {
+            self.fold();
+        }
+        if let Some(secret) = self.secrets.words.get(self.at) {
+            self.sum = self.sum.wrapping_add(product(*secret, word));
+        }
+        self.at += 1;
+    }
+
+    /// Puts the hash of a full row in the place of its words.
+    #[cold]
+    fn fold(&mut self) {
+        self.folds += 1;
+        let mut whole = [0; 16];
+        whole[..8].copy_from_slice(&high(self.sum).to_le_bytes());
+        whole[8..].copy_from_slice(&self.folds.to_le_bytes());
+        let folded = self.secrets.long.hash(&whole);
+        self.sum = self.secrets.add;
+        self.at = 0;
+        self.push(folded);
+    }
+
+    /// The hash of the row and of two numbers that every row ends with; `few` is below 256.
+    #[inline]
+    pub(super) fn close(self, number: u64, few: u64) -> u64 {
+        let count = self.folds * WORDS as u64 + self.at as u64;
+        let [first, second] = self.secrets.last;
+        let ends = product(first, number).wrapping_add(product(second, count << 8 | few));
+        spread(high(self.sum.wrapping_add(ends)))
+    }
+}
+
+impl Hasher for Row<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.push(u64::from_le_bytes(*word));
+        }
+        if bytes.len() >= LONG {
+            self.push(bytes.len() as u64);
+        }
+        self.push(short(rest) | (bytes.len().min(LONG) as u64) << 56);
+    }
+
+    #[inline]
+    fn write_u8(&mut self, byte: u8) {
+        self.push(u64::from(byte) | 1 << 56);
+    }
+
+    /// The hash so far, for those who ask before a row is closed.
+    fn finish(&self) -> u64 {
+        spread(high(self.sum))
+    }
+}
+
+#[inline]
+const fn product(secret: u128, word: u64) -> u128 {
+    secret.wrapping_mul(word as u128)
+}
+
+#[allow(clippy::cast_possible_truncation)] // that half is kept
+#[inline]
+const fn high(sum: u128) -> u64 {
+    (sum >> 64) as u64
+}
+
+/// Up to seven bytes as a number; which of equal numbers they are, their length tells.
+#[inline]
+fn short(bytes: &[u8]) -> u64 {
+    let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    match (bytes.first_chunk(), bytes.last_chunk(), bytes) {
+        // Those in the middle are read twice, and fall on themselves.
+        (Some(first), Some(last), _) => four(first) | four(last) << (8 * (bytes.len() & 3)),
+        (_, _, &[a, b, c]) => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        (_, _, &[a, b]) => u64::from(a) | u64::from(b) << 8,
+        (_, _, &[a]) => u64::from(a),
+        _ => 0,
+    }
+}
+
+/// Keys that differ evenly have sums that differ evenly; this spreads them. No two numbers become
+/// one.
+#[inline]
+const fn spread(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    hash ^ hash >> 28
+}

@@ -1,0 +1,106 @@
+//! Plans of one op, which most are: decided on the spot if the state is there.
+
+use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, Verdict};
+
+use crate::fate::{Fate, entries_needed};
+use crate::region::{Known, Region};
+use crate::seat::Seat;
+use crate::{Journal, Place, Table};
+
+/// One act on one state.
+pub(crate) struct Single<'a> {
+    pub(crate) place: Place,
+    pub(crate) quota: &'a Quota,
+    pub(crate) act: Act,
+    pub(crate) on_deny: OnDeny,
+}
+
+impl Table {
+    /// Decides one op whose denial costs nothing.
+    #[inline]
+    pub(crate) fn decide_one(
+        &self,
+        op: &Op<'_>,
+        place: Place,
+        when: Reading,
+        journal: &mut impl Journal,
+        out: &mut Answers,
+    ) {
+        let one = Single {
+            place,
+            quota: op.quota,
+            act: op.act,
+            on_deny: op.on_deny,
+        };
+        let decision = self.single(&one, when, journal);
+        let verdict = Verdict::of([(op.mode, decision.fit)]);
+        out.push(verdict, core::slice::from_ref(&decision));
+    }
+
+    #[inline]
+    pub(crate) fn single(
+        &self,
+        one: &Single<'_>,
+        reading: Reading,
+        journal: &mut impl Journal,
+    ) -> Decision {
+        let mut region = self.visit(self.region_of(one.place), reading.at());
+        let now = region.not_before(reading);
+        if reading.is_steady() {
+            region.reached(now);
+        }
+        let more = entries_needed(one.quota, &one.act);
+        let Some(known) = region.known(one.place, more, now, &self.budget) else {
+            return self.single_unknown(one, &mut region, now, journal);
+        };
+        let outcome = one.quota.decide(region.view_at(known), &one.act, now);
+        match &outcome.edit {
+            Edit::Keep => {}
+            Edit::Put { cell, until, tail } => {
+                region.put_at(known.at, cell, *until, tail, &self.budget);
+                let after = Known {
+                    is_alive: true,
+                    ..known
+                };
+                journal.wrote(one.place, region.view_at(after), *until, tail);
+            }
+            Edit::Erase => {
+                region.bury(known.at, &self.budget);
+                journal.erased(one.place);
+            }
+        }
+        outcome.decision
+    }
+
+    /// The state is not there, or has to be looked for, or its entries need more memory.
+    #[cold]
+    fn single_unknown(
+        &self,
+        one: &Single<'_>,
+        region: &mut Region,
+        now: Micros,
+        journal: &mut impl Journal,
+    ) -> Decision {
+        let op = Op {
+            rule: one.place.rule,
+            key: &[],
+            quota: one.quota,
+            act: one.act,
+            mode: Mode::Enforce,
+            on_deny: one.on_deny,
+        };
+        let mut seat = Seat::new(one.place, 0);
+        self.seat(&mut seat, region, &op, now, journal);
+        let quota = seat.fate.quota(one.quota);
+        let act = match seat.fate {
+            Fate::Own => one.act,
+            _ => seat.fate.stand_in(&op, &quota, 0).act,
+        };
+        let outcome = quota.decide(seat.view(region, now), &act, now);
+        seat.apply(region, &outcome.edit, now, &self.budget, journal);
+        seat.release(region, &self.budget);
+        let mut decision = outcome.decision;
+        seat.fate.translate(&op, &mut decision);
+        decision
+    }
+}
