@@ -6,7 +6,7 @@
 //! each operation moves a stride of the old one, and searches look at both until the old one is
 //! empty.
 //!
-//! A decision on one key moves and cleans at most [`MOST_SLOTS`] slots, and each further key of a plan
+//! A decision on one key moves and cleans at most 64 slots, and each further key of a plan
 //! adds less than that. An array is moved before the next one is due, whatever comes: each insert moves
 //! [`INSERT_STRIDE`] slots of the old array, which has at most so many times the slots that the new
 //! one has free when it is made.
