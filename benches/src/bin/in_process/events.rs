@@ -32,7 +32,7 @@ fn expiry(keys: u64, table: &mut String) -> Result<(), Fault> {
         let key = n.to_le_bytes();
         states.take(RuleId::new(1), &key, &window, Cost::ONE, Micros::new(start));
     }
-    let mut takes = |from_us: u64| {
+    let takes = |from_us: u64| {
         let take = |n: u64| {
             let key = (n % 1_000).to_le_bytes();
             states.take(

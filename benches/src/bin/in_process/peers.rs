@@ -210,7 +210,7 @@ impl Peer for Batched {
             let plans = ops.each_ref().map(Plan::one);
             answers.clear();
             table.decide_each(&plans, clock.reading(), &mut (), &mut answers);
-            black_box(answers.plan(TOGETHER - 1));
+            let _ = black_box(answers.plan(TOGETHER - 1));
         }
     }
 }
