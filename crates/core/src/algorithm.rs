@@ -8,6 +8,7 @@
 mod bucket;
 mod concurrency;
 mod fixed_window;
+pub(crate) mod quick;
 mod sliding_counter;
 mod sliding_log;
 mod ticket;

@@ -35,6 +35,7 @@ mod state;
 mod store;
 mod time;
 
+pub use algorithm::quick::Charged;
 pub use decision::{Act, Cost, Decision, Fit, Receipt};
 pub use plan::{Cells, MAX_OPS, Mode, OnDeny, Op, Plan, PlanError, RuleId, decide_all};
 pub use quota::{

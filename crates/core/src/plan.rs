@@ -209,6 +209,7 @@ impl Verdict {
     /// let votes = [(Mode::Enforce, Fit::Allowed), (Mode::Shadow, Fit::Impossible)];
     /// assert!(Verdict::of(votes).allowed);
     /// ```
+    #[inline]
     pub fn of(votes: impl IntoIterator<Item = (Mode, Fit)>) -> Self {
         let mut tally = Tally::default();
         votes
@@ -229,6 +230,7 @@ struct Tally {
 }
 
 impl Tally {
+    #[inline]
     fn count(&mut self, mode: Mode, fit: Fit) {
         if mode == Mode::Shadow || fit.passes() {
             return;
@@ -239,10 +241,12 @@ impl Tally {
         self.raise(fit);
     }
 
+    #[inline]
     fn raise(&mut self, fit: Fit) {
         self.longest = self.longest.max(fit.retry_after().unwrap_or_default());
     }
 
+    #[inline]
     fn verdict(&self) -> Verdict {
         Verdict {
             allowed: !self.denied,

@@ -64,6 +64,12 @@ impl Rate {
         Span(self.q * self.n as u64 + self.r as u64)
     }
 
+    /// The numerator n, and the time of one unit: r n-ths of a microsecond and q whole ones.
+    #[inline]
+    pub(crate) const fn parts(self) -> (u32, u32, u64) {
+        (self.n, self.r, self.q)
+    }
+
     /// The time of `k` units that starts `f` n-ths after a whole microsecond, as
     /// (whole microseconds, n-ths). Saturates where units owed under one quota are read under one
     /// that would take longer than all time to bring them back.

@@ -319,6 +319,7 @@ impl Answers {
 
     /// Appends an answer: for stores that decide elsewhere. Stores that call
     /// [`decide_all`](crate::decide_all) need not.
+    #[inline]
     pub fn push(&mut self, verdict: Verdict, decisions: &[Decision]) {
         let start = self.decisions.len();
         self.decisions.extend_from_slice(decisions);
@@ -345,6 +346,7 @@ impl Answers {
         self.decisions.get_mut(index)
     }
 
+    #[inline]
     pub(crate) fn close(&mut self, verdict: Verdict, start: usize) {
         self.plans.push((Ok(verdict), start..self.decisions.len()));
     }

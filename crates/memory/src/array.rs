@@ -85,6 +85,21 @@ impl Array {
         }
     }
 
+    /// The slot of a bucket, unless the search for it goes over the end.
+    #[inline]
+    pub(crate) fn bucket_mut(&mut self, hash: u64) -> Option<&mut Slot> {
+        let home = self.home(hash);
+        for slot in self.0.get_mut(home..)? {
+            if slot.is_bucket(hash) {
+                return Some(slot);
+            }
+            if slot.is_empty() {
+                break;
+            }
+        }
+        None
+    }
+
     /// The first free slot of the search for `hash`.
     pub(crate) fn free(&self, hash: u64) -> Option<usize> {
         let free = |slot: &Slot| slot.is_empty() || slot.is_tomb();

@@ -1,7 +1,7 @@
 //! Many plans at once, each all or nothing for itself: where their states are is worked out first, so
 //! that the memory of all is on its way before the first is decided.
 
-use jeton_core::{Answers, OnDeny, Plan, Reading};
+use jeton_core::{Answers, OnDeny, Op, Plan, Reading};
 
 use crate::{Journal, Place, Table};
 
@@ -24,38 +24,54 @@ impl Table {
             return self.decide(*plan, when, journal, out);
         }
         for plans in plans.chunks(TOGETHER) {
-            let places = self.call_for(plans);
-            for (plan, place) in plans.iter().zip(places) {
-                match (plan.ops(), place) {
-                    ([op], Some(place)) => self.decide_one(op, place, when, journal, out),
-                    _ => self.decide(*plan, when, journal, out),
+            let hashes = self.call_for(plans);
+            for (plan, hash) in plans.iter().zip(hashes) {
+                match plain(plan) {
+                    Some(op) => {
+                        let (rule, kind) = (op.rule, op.quota.kind());
+                        self.decide_one(op, Place { rule, kind, hash }, when, journal, out);
+                    }
+                    None => self.decide(*plan, when, journal, out),
                 }
             }
         }
     }
 
-    /// Asks for the memory that plans will need. Of those of one op whose denial costs nothing it says
-    /// where their states live, so that this is not worked out twice.
+    /// Asks for the memory that plans will need. The hashes of the plain ones among them it gives back,
+    /// so that they are not worked out twice.
     #[inline]
-    fn call_for(&self, plans: &[Plan<'_>]) -> [Option<Place>; TOGETHER] {
-        let mut places = [None; TOGETHER];
-        for (plan, known) in plans.iter().zip(&mut places) {
-            for op in plan.ops() {
-                let place = self.hashing.place(op);
-                self.prefetch_region(self.region_of(place));
-                *known = (op.on_deny == OnDeny::Keep).then_some(place);
-            }
-        }
-        for (plan, known) in plans.iter().zip(&mut places) {
-            match (plan.ops(), *known) {
-                ([_], Some(place)) => self.prefetch_slot(place),
-                (ops, _) => {
-                    *known = None;
-                    let places = ops.iter().map(|op| self.hashing.place(op));
-                    places.for_each(|place| self.prefetch_slot(place));
+    fn call_for(&self, plans: &[Plan<'_>]) -> [u64; TOGETHER] {
+        let mut hashes = [0; TOGETHER];
+        for (plan, hash) in plans.iter().zip(&mut hashes) {
+            match plain(plan) {
+                Some(op) => {
+                    *hash = self.hashing.place(op).hash;
+                    self.prefetch_region(*hash);
                 }
+                None => self.each_hash(plan, |hash| self.prefetch_region(hash)),
             }
         }
-        places
+        // By now the first regions are there, which say where slots are.
+        for (plan, hash) in plans.iter().zip(&hashes) {
+            match plain(plan) {
+                Some(_) => self.prefetch_slot(*hash),
+                None => self.each_hash(plan, |hash| self.prefetch_slot(hash)),
+            }
+        }
+        hashes
+    }
+
+    fn each_hash(&self, plan: &Plan<'_>, what: impl FnMut(u64)) {
+        let hashes = plan.ops().iter().map(|op| self.hashing.place(op).hash);
+        hashes.for_each(what);
+    }
+}
+
+/// The op of a plan of one whose denial costs nothing, which most are.
+#[inline]
+fn plain<'a>(plan: &Plan<'a>) -> Option<&'a Op<'a>> {
+    match plan.ops() {
+        [op] if op.on_deny == OnDeny::Keep => Some(op),
+        _ => None,
     }
 }

@@ -22,6 +22,7 @@ mod fate;
 mod hash;
 mod hint;
 mod journal;
+mod lock;
 mod notes;
 mod overflow;
 mod plan;

@@ -1,14 +1,13 @@
 //! One plan, decided in one step: its regions are locked in ascending order, so that no two plans
 //! can wait for each other, each op finds its place, and then all are decided together.
 
-use std::sync::MutexGuard;
-
 use jeton_core::{
     Answers, Cells, Edit, Micros, Op, Plan, Quota, Reading, StoreError, StoreErrorKind, View,
     Written, decide_all,
 };
 
 use crate::fate::Fate;
+use crate::lock::Guard;
 use crate::region::Region;
 use crate::seat::{Seat, part_twins};
 use crate::{Journal, Table};
@@ -19,7 +18,7 @@ pub(crate) struct Step<'t, 'j, J: Journal, const N: usize> {
     journal: &'j mut J,
     now: Micros,
     /// The regions that are held, in ascending order.
-    regions: [Option<MutexGuard<'t, Region>>; N],
+    regions: [Option<Guard<'t, Region>>; N],
     seats: [Seat; N],
     /// How many seats are taken.
     taken: usize,

@@ -3,7 +3,7 @@
 pub(crate) mod upkeep;
 
 use jeton_core::codec::Stored;
-use jeton_core::{Cell, Entry, Micros, Reading, TailEdit, View};
+use jeton_core::{Bucket, Cell, Charged, Cost, Entry, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
 use crate::Place;
@@ -117,6 +117,24 @@ impl Region {
             (Some(_), false) => false,
         };
         usable.then_some(Known { at, is_alive })
+    }
+
+    /// Charges a bucket that is in use, if that is quickly done.
+    #[inline]
+    pub(crate) fn charge_quickly(
+        &mut self,
+        place: Place,
+        bucket: &Bucket,
+        cost: Cost,
+        now: Micros,
+    ) -> Option<Charged> {
+        let slot = self.slots.bucket_mut(place.hash)?;
+        if !slot.is_alive(now) {
+            return None;
+        }
+        let charged = bucket.charge_quickly(slot.bucket(), cost, now)?;
+        slot.charge_bucket(charged.cell.words, charged.until);
+        Some(charged)
     }
 
     /// The state in a slot that was found by [`Region::known`].

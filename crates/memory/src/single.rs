@@ -1,6 +1,6 @@
 //! Plans of one op, which most are: decided on the spot if the state is there.
 
-use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, Verdict};
+use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, TailEdit, Verdict, View};
 
 use crate::fate::{Fate, entries_needed};
 use crate::region::{Known, Region};
@@ -49,9 +49,30 @@ impl Table {
         if reading.is_steady() {
             region.reached(now);
         }
+        if let (Quota::Bucket(bucket), Act::Take { cost }) = (one.quota, one.act)
+            && let Some(charged) = region.charge_quickly(one.place, bucket, cost, now)
+        {
+            let view = View {
+                cell: Some(charged.cell),
+                tail: &[],
+            };
+            journal.wrote(one.place, view, charged.until, &TailEdit::None);
+            return charged.decision;
+        }
+        self.single_known(one, &mut region, now, journal)
+    }
+
+    #[inline(never)]
+    fn single_known(
+        &self,
+        one: &Single<'_>,
+        region: &mut Region,
+        now: Micros,
+        journal: &mut impl Journal,
+    ) -> Decision {
         let more = entries_needed(one.quota, &one.act);
         let Some(known) = region.known(one.place, more, now, &self.budget) else {
-            return self.single_unknown(one, &mut region, now, journal);
+            return self.single_unknown(one, region, now, journal);
         };
         let outcome = one.quota.decide(region.view_at(known), &one.act, now);
         match &outcome.edit {

@@ -86,6 +86,34 @@ impl Slot {
         self.hash == place.hash && (self.at >> STATE_SHIFT) & !1 == tag
     }
 
+    /// Whether it holds a bucket under `hash`.
+    #[inline]
+    pub(crate) const fn is_bucket(&self, hash: u64) -> bool {
+        const TAG: u64 = FULL | (Kind::Bucket as u64) << (KIND_SHIFT - STATE_SHIFT);
+        self.hash == hash && self.at >> STATE_SHIFT == TAG
+    }
+
+    /// The state of a slot that holds a bucket: no other kind's packing has to be thought of.
+    #[allow(clippy::cast_possible_truncation)] // taking numbers apart is the purpose
+    #[inline]
+    pub(crate) const fn bucket(&self) -> Cell {
+        Cell {
+            at: Micros::stored(self.at & INSTANT),
+            words: [self.low as u32, (self.low >> 32) as u32, 0],
+        }
+    }
+
+    /// Writes what a charge to a bucket changes; its anchor stays.
+    #[inline]
+    pub(crate) const fn charge_bucket(&mut self, [part, owed, _]: [u32; 3], until: Micros) {
+        self.low = part as u64 | (owed as u64) << 32;
+        self.until = if until.get() > INSTANT {
+            INSTANT
+        } else {
+            until.get()
+        };
+    }
+
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.at == EMPTY

@@ -3,7 +3,6 @@
 use std::future::ready;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use jeton_core::codec::Stored;
 use jeton_core::{
@@ -14,6 +13,7 @@ use jeton_core::{
 use crate::budget::Budget;
 use crate::hash::Hashing;
 use crate::hint::Hint;
+use crate::lock::{Guard, Lock};
 use crate::notes::Notes;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
@@ -36,7 +36,7 @@ const KEY_BYTES: u64 = 50;
 #[repr(C, align(128))]
 struct Padded {
     hint: Hint,
-    region: Mutex<Region>,
+    region: Lock<Region>,
 }
 
 /// What a region weighs before it holds anything.
@@ -201,11 +201,17 @@ impl Table {
         stats
     }
 
-    /// The number of the region of a state. There is a power of two of them.
-    #[allow(clippy::cast_possible_truncation)] // masked
+    /// The number of the region of a state.
     #[inline]
     pub(crate) fn region_of(&self, place: Place) -> usize {
-        place.hash as usize & (self.regions.len() - 1)
+        self.region_under(place.hash)
+    }
+
+    /// The number of the region of what has this hash. There is a power of two of them.
+    #[allow(clippy::cast_possible_truncation)] // masked
+    #[inline]
+    fn region_under(&self, hash: u64) -> usize {
+        hash as usize & self.regions.len().wrapping_sub(1)
     }
 
     pub(crate) const fn region_count(&self) -> usize {
@@ -215,28 +221,25 @@ impl Table {
     /// Locks a region. A thread that panicked in it has left a region that is whole: no step of
     /// an operation leaves one that later ones could not go on with.
     #[inline]
-    pub(crate) fn lock(&self, number: usize) -> MutexGuard<'_, Region> {
-        let padded = &self.regions[number];
-        padded.region.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self, number: usize) -> Guard<'_, Region> {
+        self.regions[number].region.lock()
     }
 
-    /// Asks for the cache lines of a region that every operation in it needs.
+    /// Asks for the cache line of the region of a hash that every operation in it needs.
     #[inline]
-    pub(crate) fn prefetch_region(&self, number: usize) {
-        prefetch(core::ptr::from_ref(&self.regions[number]).addr());
+    pub(crate) fn prefetch_region(&self, hash: u64) {
+        prefetch(core::ptr::from_ref(&self.regions[self.region_under(hash)]).addr());
     }
 
     /// Asks for the cache line of a state's slot.
     #[inline]
-    pub(crate) fn prefetch_slot(&self, place: Place) {
-        self.regions[self.region_of(place)]
-            .hint
-            .prefetch(place.hash);
+    pub(crate) fn prefetch_slot(&self, hash: u64) {
+        self.regions[self.region_under(hash)].hint.prefetch(hash);
     }
 
     /// Locks a region for an operation, which carries a share of the upkeep.
     #[inline]
-    pub(crate) fn visit(&self, number: usize, now: Micros) -> MutexGuard<'_, Region> {
+    pub(crate) fn visit(&self, number: usize, now: Micros) -> Guard<'_, Region> {
         let mut region = self.lock(number);
         self.regions[number].hint.set(region.slots());
         if region.visit(now, &self.budget) {
@@ -250,11 +253,8 @@ impl Table {
     #[cold]
     pub(crate) fn elsewhere<T>(&self, work: impl FnOnce(&mut Region) -> T) -> Option<T> {
         let number = self.hand.fetch_add(1, Relaxed) & (self.regions.len() - 1);
-        match self.regions[number].region.try_lock() {
-            Ok(mut region) => Some(work(&mut region)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(work(&mut poisoned.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        let mut region = self.regions[number].region.try_lock()?;
+        Some(work(&mut region))
     }
 }
 

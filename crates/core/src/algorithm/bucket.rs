@@ -81,6 +81,9 @@ impl Bucket {
             return s.settle_at_now();
         }
         let back = self.rate.units_in(now.saturating_sub(s.at), s.part);
+        if back == 0 {
+            return;
+        }
         let back = u32::try_from(back).unwrap_or(s.owed).min(s.owed);
         (s.at, s.part) = self.due(s, back);
         s.owed -= back;

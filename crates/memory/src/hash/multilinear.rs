@@ -49,7 +49,7 @@ impl Secrets {
         Row {
             secrets: self,
             sum: self.add,
-            at: 0,
+            unused: &self.words,
             folds: 0,
         }
     }
@@ -61,42 +61,51 @@ impl Secrets {
 pub(crate) struct Row<'a> {
     secrets: &'a Secrets,
     sum: u128,
-    at: usize,
+    /// The secrets of the words to come.
+    unused: &'a [u128],
     folds: u64,
 }
 
 impl Row<'_> {
     #[inline]
     fn push(&mut self, word: u64) {
-        if self.at == WORDS {
-            self.fold();
-        }
-        if let Some(secret) = self.secrets.words.get(self.at) {
+        if let [secret, unused @ ..] = self.unused {
             self.sum = self.sum.wrapping_add(product(*secret, word));
+            self.unused = unused;
+        } else {
+            self.fold(word);
         }
-        self.at += 1;
     }
 
-    /// Puts the hash of a full row in the place of its words.
+    /// Puts the hash of a full row in the place of its words, and goes on with `word`.
     #[cold]
-    fn fold(&mut self) {
+    fn fold(&mut self, word: u64) {
         self.folds += 1;
         let mut whole = [0; 16];
         whole[..8].copy_from_slice(&high(self.sum).to_le_bytes());
         whole[8..].copy_from_slice(&self.folds.to_le_bytes());
         let folded = self.secrets.long.hash(&whole);
         self.sum = self.secrets.add;
-        self.at = 0;
+        self.unused = &self.secrets.words;
         self.push(folded);
+        self.push(word);
     }
 
     /// The hash of the row and of two numbers that every row ends with; `few` is below 256.
     #[inline]
     pub(super) fn close(self, number: u64, few: u64) -> u64 {
-        let count = self.folds * WORDS as u64 + self.at as u64;
+        // The same for all rows of equal words, and another one for each number of them.
+        let count = (self.folds + 1) * WORDS as u64 - self.unused.len() as u64;
         let [first, second] = self.secrets.last;
         let ends = product(first, number).wrapping_add(product(second, count << 8 | few));
         spread(high(self.sum.wrapping_add(ends)))
+    }
+
+    /// The words of a long write.
+    fn push_all(&mut self, words: &[[u8; 8]]) {
+        for word in words {
+            self.push(u64::from_le_bytes(*word));
+        }
     }
 }
 
@@ -104,8 +113,11 @@ impl Hasher for Row<'_> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.push(u64::from_le_bytes(*word));
+        match words {
+            [] => {}
+            // Most keys are short: no loop for them.
+            [word] => self.push(u64::from_le_bytes(*word)),
+            words => self.push_all(words),
         }
         if bytes.len() >= LONG {
             self.push(bytes.len() as u64);
