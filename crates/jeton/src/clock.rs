@@ -130,25 +130,42 @@ impl Carried {
 struct Tsc {
     clock: quanta::Clock,
     start: u64,
+    /// Microseconds of a tick, as a fraction of 2^64.
+    tick: u64,
     carried: Carried,
 }
+
+/// Ticks over which the length of one is taken: an hour or less.
+const MANY_TICKS: u32 = 40;
 
 impl Tsc {
     fn new() -> Self {
         let clock = quanta::Clock::new();
-        let start = clock.raw();
+        let many_ns = clock.delta_as_nanos(0, 1 << MANY_TICKS);
+        let tick = (u128::from(many_ns) << (64 - MANY_TICKS)) / 1_000;
         Self {
-            clock,
-            start,
+            start: clock.raw(),
+            tick: u64::try_from(tick).unwrap_or(u64::MAX),
             carried: Carried::new(0),
+            clock,
         }
     }
 
     #[inline]
     fn now(&self) -> Micros {
-        let since_start = || self.clock.delta_as_nanos(self.start, self.clock.raw()) / 1_000;
+        let since_start = || {
+            let ticks = self.clock.raw().saturating_sub(self.start);
+            scaled(ticks, self.tick)
+        };
         self.carried.now(since_start, wall_us)
     }
+}
+
+/// The high half of a product: a number times a fraction of 2^64.
+#[allow(clippy::cast_possible_truncation)] // below the first factor
+#[inline]
+const fn scaled(number: u64, fraction: u64) -> u64 {
+    ((number as u128 * fraction as u128) >> 64) as u64
 }
 
 /// Microseconds since boot, sleep included.
