@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::array::{Array, home};
-use crate::prefetch::prefetch;
+use crate::raw::prefetch::prefetch;
 use crate::slot::Slot;
 
 #[derive(Debug, Default)]

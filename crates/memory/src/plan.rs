@@ -7,7 +7,7 @@ use jeton_core::{
 };
 
 use crate::fate::Fate;
-use crate::lock::Guard;
+use crate::raw::lock::Guard;
 use crate::region::Region;
 use crate::seat::{Seat, part_twins};
 use crate::{Journal, Table};

@@ -1,6 +1,8 @@
 //! Plans of one op, which most are: decided on the spot if the state is there.
 
-use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, TailEdit, Verdict, View};
+use jeton_core::{
+    Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, TailEdit, Verdict, View,
+};
 
 use crate::fate::{Fate, entries_needed};
 use crate::region::{Known, Region};
@@ -37,6 +39,7 @@ impl Table {
         out.push(verdict, core::slice::from_ref(&decision));
     }
 
+    /// Charges a bucket that is in use, and leaves the rest to others.
     #[inline]
     pub(crate) fn single(
         &self,

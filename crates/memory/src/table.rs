@@ -13,11 +13,11 @@ use jeton_core::{
 use crate::budget::Budget;
 use crate::hash::Hashing;
 use crate::hint::Hint;
-use crate::lock::{Guard, Lock};
 use crate::notes::Notes;
 use crate::overflow::SHARED_BYTES;
 use crate::plan::Step;
-use crate::prefetch::prefetch;
+use crate::raw::lock::{Guard, Lock};
+use crate::raw::prefetch::prefetch;
 use crate::region::Region;
 use crate::single::Single;
 use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Stats};

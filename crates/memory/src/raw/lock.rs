@@ -43,13 +43,13 @@ impl<T> Lock<T> {
         if !self.take() {
             self.wait();
         }
-        Guard(self)
+        Guard { lock: self }
     }
 
     /// The value, unless somebody works on it.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.take().then(|| Guard(self))
+        self.take().then(|| Guard { lock: self })
     }
 
     #[inline]
@@ -76,7 +76,9 @@ impl<T> Lock<T> {
 
 /// The right to work on the value. A holder that panics gives it back like any other.
 #[derive(Debug)]
-pub(crate) struct Guard<'a, T>(&'a Lock<T>);
+pub(crate) struct Guard<'a, T> {
+    lock: &'a Lock<T>,
+}
 
 #[allow(unsafe_code)]
 impl<T> Deref for Guard<'_, T> {
@@ -86,7 +88,7 @@ impl<T> Deref for Guard<'_, T> {
     fn deref(&self) -> &T {
         // SAFETY: this guard is the only one until it is dropped, and no mutable reference out of it
         // outlives the borrow of it.
-        unsafe { &*self.0.value.get() }
+        unsafe { &*self.lock.value.get() }
     }
 }
 
@@ -95,7 +97,7 @@ impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and this guard is borrowed mutably.
-        unsafe { &mut *self.0.value.get() }
+        unsafe { &mut *self.lock.value.get() }
     }
 }
 
@@ -103,6 +105,61 @@ impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // Release: the next holder sees what this one wrote.
-        self.0.is_taken.store(false, Release);
+        self.lock.is_taken.store(false, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_step_of_any_thread_is_lost() {
+        // Two numbers that are equal whenever nobody is at work.
+        let pair = Lock::<(u64, u64)>::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50_000 {
+                        let mut held = pair.lock();
+                        let (first, second) = &mut *held;
+                        assert_eq!(first, second);
+                        *first += 1;
+                        *second += 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(*pair.lock(), (200_000, 200_000));
+    }
+
+    #[test]
+    fn who_tries_does_not_wait_and_who_locks_does() {
+        let lock = Lock::<u64>::default();
+        let held = lock.lock();
+        assert!(lock.try_lock().is_none());
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| *lock.lock());
+            // Long enough for it to look, to yield and to sleep.
+            sleep(Duration::from_millis(20));
+            let mut held = held;
+            *held = 7;
+            drop(held);
+            assert_eq!(waiter.join().unwrap(), 7);
+        });
+        assert!(lock.try_lock().is_some());
+    }
+
+    #[test]
+    fn a_holder_that_panics_gives_back() {
+        let lock = Lock::<u64>::default();
+        std::thread::scope(|scope| {
+            let fails = scope.spawn(|| {
+                let _held = lock.lock();
+                panic!("on purpose");
+            });
+            assert!(fails.join().is_err());
+        });
+        assert!(lock.try_lock().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Asking for cache lines before they are needed: the one module of this crate with `unsafe` in it.
+//! Asking for cache lines before they are needed.
 //!
 //! A decision waits for memory once, for the line of its slot. The decisions of a batch need not
 //! wait for each other's: the lines of all are asked for first, and arrive together.
