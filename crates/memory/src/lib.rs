@@ -38,7 +38,7 @@ mod tail;
 
 pub use dump::{LoadError, Loaded};
 pub use hash::{Place, Seed};
-pub use journal::Journal;
+pub use journal::{Journal, MAX_MARK, Standing};
 pub use settings::{LEAST_MEMORY_BYTES, MAX_KEYS, Overflow, Settings, SettingsError};
 pub use snapshot::{Held, Snapshot};
 pub use stats::Stats;

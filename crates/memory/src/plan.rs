@@ -134,7 +134,7 @@ impl<J: Journal, const N: usize> Cells for Step<'_, '_, J, N> {
     fn apply(&mut self, op: usize, edit: Edit) {
         let seat = &self.seats[op];
         if let Some(region) = &mut self.regions[seat.region] {
-            seat.apply(region, &edit, self.now, &self.table.budget, self.journal);
+            seat.apply(region, &edit, &self.table.budget, self.journal);
         }
     }
 }

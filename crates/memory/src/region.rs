@@ -3,15 +3,15 @@
 pub(crate) mod upkeep;
 
 use jeton_core::codec::Stored;
-use jeton_core::{Bucket, Cell, Charged, Cost, Entry, Micros, Reading, TailEdit, View};
+use jeton_core::{Bucket, Cell, Cost, Decision, Entry, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
-use crate::Place;
 use crate::array::{Array, bytes_of};
 use crate::budget::Budget;
 use crate::overflow::Shared;
 use crate::slot::Slot;
 use crate::tail::Tails;
+use crate::{Journal, Place, Standing};
 
 /// At how many slots an insert looks for dead states, here and in another region, when the table is
 /// nearly full, and once more when it is full.
@@ -121,20 +121,36 @@ impl Region {
 
     /// Charges a bucket that is in use, if that is quickly done.
     #[inline]
-    pub(crate) fn charge_quickly(
+    pub(crate) fn charge_quickly<J: Journal>(
         &mut self,
         place: Place,
         bucket: &Bucket,
         cost: Cost,
         now: Micros,
-    ) -> Option<Charged> {
+        journal: &mut J,
+    ) -> Option<Decision> {
         let slot = self.slots.bucket_mut(place.hash)?;
         if !slot.is_alive(now) {
             return None;
         }
         let charged = bucket.charge_quickly(slot.bucket(), cost, now)?;
+        if J::HEARS {
+            slot.set_mark(journal.changes(place, slot.standing(&[])));
+        }
         slot.charge_bucket(charged.cell.words, charged.until);
-        Some(charged)
+        Some(charged.decision)
+    }
+
+    /// Tells `journal` that the state in a slot is about to change, and marks it as it says.
+    #[inline]
+    pub(crate) fn tell_at<J: Journal>(&mut self, at: usize, place: Place, journal: &mut J) {
+        if J::HEARS
+            && let Some(slot) = self.slots.get_mut(at)
+        {
+            let tail = slot.tail();
+            let tail = tail.map_or(&[][..], |number| self.tails.entries(number));
+            slot.set_mark(journal.changes(place, slot.standing(tail)));
+        }
     }
 
     /// The state in a slot that was found by [`Region::known`].
@@ -229,6 +245,23 @@ impl Region {
                     .map_or(&[], |number| self.tails.entries(number)),
             },
             _ => View::ABSENT,
+        }
+    }
+
+    /// What stands there, dead or alive.
+    #[inline]
+    pub(crate) fn standing(&self, spot: &Spot) -> Option<Standing<'_>> {
+        let found = self.slot(spot)?;
+        let tail = found.tail();
+        found.standing(tail.map_or(&[], |number| self.tails.entries(number)))
+    }
+
+    /// Marks a state that is there or has been claimed.
+    #[inline]
+    pub(crate) fn mark(&mut self, spot: &Spot, mark: u8) {
+        let at = self.locate(spot);
+        if let Some(found) = at.and_then(|at| self.slots.get_mut(at)) {
+            found.set_mark(mark);
         }
     }
 
@@ -371,7 +404,7 @@ impl Region {
             .map_or(&[][..], |number| self.tails.entries(number));
         Some(Stored {
             kind: slot.kind()?,
-            until: slot.until(),
+            until: slot.until()?,
             cell: slot.cell(),
             tail: tail.to_vec(),
         })

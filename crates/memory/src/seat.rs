@@ -61,22 +61,23 @@ impl Seat {
 
     /// Carries out a change.
     #[inline]
-    pub(crate) fn apply(
+    pub(crate) fn apply<J: Journal>(
         &self,
         region: &mut Region,
         edit: &Edit,
-        now: Micros,
         budget: &Budget,
-        journal: &mut impl Journal,
+        journal: &mut J,
     ) {
         match (&self.fate, edit) {
             (Fate::Own, Edit::Put { cell, until, tail }) => {
+                tell(region, &self.spot, journal);
                 region.put(&self.spot, cell, *until, tail, budget);
-                journal.wrote(self.spot.place, region.view(&self.spot, now), *until, tail);
             }
             (Fate::Own, Edit::Erase) => {
+                if J::HEARS && region.standing(&self.spot).is_some() {
+                    tell(region, &self.spot, journal);
+                }
                 region.erase(&self.spot, budget);
-                journal.erased(self.spot.place);
             }
             (Fate::Shared(place), edit) => {
                 if let Some(shared) = &mut region.shared {
@@ -259,8 +260,8 @@ impl Table {
             .and_then(|s| s.cell(shared_place, now));
         let edit = cell.map(|cell| inherit(op.quota, &quota, cell, now));
         if let Some(Edit::Put { cell, until, tail }) = edit {
+            tell(region, spot, journal);
             region.put(spot, &cell, until, &tail, &self.budget);
-            journal.wrote(spot.place, region.view(spot, now), until, &tail);
         }
     }
 
@@ -301,6 +302,15 @@ impl Table {
         } else {
             Fate::Denied(UNKNOWN_WAIT)
         }
+    }
+}
+
+/// Tells `journal` that a state is about to change, and marks it as it says.
+#[inline]
+fn tell<J: Journal>(region: &mut Region, spot: &Spot, journal: &mut J) {
+    if J::HEARS {
+        let mark = journal.changes(spot.place, region.standing(spot));
+        region.mark(spot, mark);
     }
 }
 

@@ -1,11 +1,9 @@
 //! Plans of one op, which most are: decided on the spot if the state is there.
 
-use jeton_core::{
-    Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, TailEdit, Verdict, View,
-};
+use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, Verdict};
 
 use crate::fate::{Fate, entries_needed};
-use crate::region::{Known, Region};
+use crate::region::Region;
 use crate::seat::Seat;
 use crate::{Journal, Place, Table};
 
@@ -53,14 +51,9 @@ impl Table {
             region.reached(now);
         }
         if let (Quota::Bucket(bucket), Act::Take { cost }) = (one.quota, one.act)
-            && let Some(charged) = region.charge_quickly(one.place, bucket, cost, now)
+            && let Some(decision) = region.charge_quickly(one.place, bucket, cost, now, journal)
         {
-            let view = View {
-                cell: Some(charged.cell),
-                tail: &[],
-            };
-            journal.wrote(one.place, view, charged.until, &TailEdit::None);
-            return charged.decision;
+            return decision;
         }
         self.single_known(one, &mut region, now, journal)
     }
@@ -81,16 +74,12 @@ impl Table {
         match &outcome.edit {
             Edit::Keep => {}
             Edit::Put { cell, until, tail } => {
+                region.tell_at(known.at, one.place, journal);
                 region.put_at(known.at, cell, *until, tail, &self.budget);
-                let after = Known {
-                    is_alive: true,
-                    ..known
-                };
-                journal.wrote(one.place, region.view_at(after), *until, tail);
             }
             Edit::Erase => {
+                region.tell_at(known.at, one.place, journal);
                 region.bury(known.at, &self.budget);
-                journal.erased(one.place);
             }
         }
         outcome.decision
@@ -121,7 +110,7 @@ impl Table {
             _ => seat.fate.stand_in(&op, &quota, 0).act,
         };
         let outcome = quota.decide(seat.view(region, now), &act, now);
-        seat.apply(region, &outcome.edit, now, &self.budget, journal);
+        seat.apply(region, &outcome.edit, &self.budget, journal);
         seat.release(region, &self.budget);
         let mut decision = outcome.decision;
         seat.fate.translate(&op, &mut decision);

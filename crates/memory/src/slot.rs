@@ -3,22 +3,27 @@
 //! ```text
 //! hash   64 bits
 //! low    64 bits of the words
-//! at     52 bits | state 2 | kind 3
+//! at     52 bits | state 2 | kind 3 | mark 2
 //! until  52 bits | high 12 bits of the words, or the number of the tail
 //! ```
 //!
 //! Words are packed by kind: a counter's three are below 2^25 each (its limit is at most 3 * 10^7),
 //! every other kind has two.
 
-use jeton_core::{Cell, Kind, Micros};
+use jeton_core::{Cell, Entry, Kind, Micros};
 
-use crate::Place;
+use crate::{MAX_MARK, Place, Standing};
 
 const INSTANT: u64 = (1 << 52) - 1;
 const COUNTER_WORD: u32 = (1 << 25) - 1;
 
 const STATE_SHIFT: u32 = 52;
 const KIND_SHIFT: u32 = 54;
+const MARK_SHIFT: u32 = 57;
+
+const KIND: u64 = 0b111;
+/// State and kind, but for what tells a claim from a state.
+const TAG: u64 = 0b1_1110;
 
 const EMPTY: u64 = 0;
 const TOMB: u64 = 1;
@@ -83,14 +88,14 @@ impl Slot {
     #[inline]
     pub(crate) const fn is(&self, place: Place) -> bool {
         let tag = FULL | (place.kind as u64) << (KIND_SHIFT - STATE_SHIFT);
-        self.hash == place.hash && (self.at >> STATE_SHIFT) & !1 == tag
+        self.hash == place.hash && (self.at >> STATE_SHIFT) & TAG == tag
     }
 
     /// Whether it holds a bucket under `hash`.
     #[inline]
     pub(crate) const fn is_bucket(&self, hash: u64) -> bool {
-        const TAG: u64 = FULL | (Kind::Bucket as u64) << (KIND_SHIFT - STATE_SHIFT);
-        self.hash == hash && self.at >> STATE_SHIFT == TAG
+        const BUCKET: u64 = FULL | (Kind::Bucket as u64) << (KIND_SHIFT - STATE_SHIFT);
+        self.hash == hash && self.at >> STATE_SHIFT & (TAG | 1) == BUCKET
     }
 
     /// The state of a slot that holds a bucket: no other kind's packing has to be thought of.
@@ -140,18 +145,47 @@ impl Slot {
     }
 
     const fn is_counter(&self) -> bool {
-        self.at >> KIND_SHIFT == Kind::Counter as u64
+        self.at >> KIND_SHIFT & KIND == Kind::Counter as u64
+    }
+
+    /// The instant from which on it may vanish, if it holds a state.
+    #[inline]
+    pub(crate) const fn until(&self) -> Option<Micros> {
+        if self.state() == FULL {
+            Some(Micros::stored(self.until & INSTANT))
+        } else {
+            None
+        }
+    }
+
+    /// What stands in it, with the entries of its tail.
+    #[inline]
+    pub(crate) fn standing<'a>(&self, tail: &'a [Entry]) -> Option<Standing<'a>> {
+        Some(Standing {
+            cell: self.cell(),
+            tail,
+            until: self.until()?,
+            mark: self.mark(),
+        })
+    }
+
+    /// What a journal has marked it with.
+    #[allow(clippy::cast_possible_truncation)] // masked
+    #[inline]
+    pub(crate) const fn mark(&self) -> u8 {
+        (self.at >> MARK_SHIFT) as u8 & MAX_MARK
+    }
+
+    #[inline]
+    pub(crate) const fn set_mark(&mut self, mark: u8) {
+        let kept = self.at & !((MAX_MARK as u64) << MARK_SHIFT);
+        self.at = kept | ((mark & MAX_MARK) as u64) << MARK_SHIFT;
     }
 
     /// What kind of state it holds.
     pub(crate) fn kind(&self) -> Option<Kind> {
-        let number = self.at >> KIND_SHIFT;
+        let number = self.at >> KIND_SHIFT & KIND;
         KINDS.into_iter().find(|kind| *kind as u64 == number)
-    }
-
-    /// From when on its state may vanish.
-    pub(crate) const fn until(&self) -> Micros {
-        Micros::stored(self.until & INSTANT)
     }
 
     /// The hash it was written under.
@@ -197,7 +231,7 @@ impl Slot {
         }
     }
 
-    /// Writes a state. The kind, the hash and the tail stay.
+    /// Writes a state. The kind, the hash, the mark and the tail stay.
     #[inline]
     pub(crate) fn write(&mut self, cell: &Cell, until: Micros) {
         let [a, b, c] = cell.words;
@@ -209,8 +243,8 @@ impl Slot {
             self.low = u64::from(a) | u64::from(b) << 32;
             self.until >> 52
         };
-        let kind = self.at >> KIND_SHIFT;
-        self.at = cell.at.get().min(INSTANT) | FULL << STATE_SHIFT | kind << KIND_SHIFT;
+        let kind_and_mark = self.at >> KIND_SHIFT;
+        self.at = cell.at.get().min(INSTANT) | FULL << STATE_SHIFT | kind_and_mark << KIND_SHIFT;
         self.until = until.get().min(INSTANT) | high << 52;
     }
 }
@@ -257,9 +291,15 @@ mod tests {
                 if kind.has_tail() {
                     slot.set_tail(MAX_TAILS - 1);
                 }
+                assert_eq!(slot.until(), None);
+                slot.set_mark(MAX_MARK);
                 slot.write(&cell, until);
                 assert_eq!(slot.cell(), cell, "{kind:?}");
-                assert_eq!((slot.kind(), slot.until()), (Some(kind), until));
+                assert_eq!((slot.mark(), slot.until()), (MAX_MARK, Some(until)));
+                assert_eq!(slot.kind(), Some(kind));
+                assert!(slot.is(place(kind)));
+                slot.set_mark(0);
+                assert_eq!((slot.mark(), slot.cell()), (0, cell));
                 assert_eq!(slot.tail(), kind.has_tail().then_some(MAX_TAILS - 1));
                 assert!(slot.is(place(kind)));
                 assert!(slot.is_alive(Micros::stored(INSTANT - 1)) && slot.is_dead(until));

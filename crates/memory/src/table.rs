@@ -20,7 +20,7 @@ use crate::raw::lock::{Guard, Lock};
 use crate::raw::prefetch::prefetch;
 use crate::region::Region;
 use crate::single::Single;
-use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Stats};
+use crate::{Journal, Overflow, Place, Seed, Settings, SettingsError, Standing, Stats};
 
 /// Keys of a region when the table is full.
 const KEYS_PER_REGION: u64 = 1024;
@@ -181,6 +181,15 @@ impl Table {
             &self.budget,
         );
         true
+    }
+
+    /// Shows `look` what stands at `place`, dead or alive, in one step; what it returns is its mark
+    /// from then on. The rule of `place` does not matter.
+    pub fn show(&self, place: Place, look: impl FnOnce(Option<Standing<'_>>) -> u8) {
+        let mut region = self.lock(self.region_of(place));
+        let spot = region.spot(place);
+        let mark = look(region.standing(&spot));
+        region.mark(&spot, mark);
     }
 
     /// What the table holds. Looks into one region after the other, so not for every decision.

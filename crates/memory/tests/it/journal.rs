@@ -3,37 +3,60 @@
 use std::collections::HashMap;
 
 use jeton_core::codec::{self, Stored};
-use jeton_core::{
-    Act, Answers, Cost, Decision, Micros, Op, Plan, Quota, Receipt, RuleId, TailEdit, View,
-};
-use jeton_memory::{Journal, Overflow, Place, Seed, Settings, Table};
+use jeton_core::{Act, Answers, Cost, Decision, Micros, Op, Plan, Quota, Receipt, RuleId};
+use jeton_memory::{Journal, MAX_MARK, Overflow, Place, Seed, Settings, Standing, Table};
 
 use crate::{Random, SECOND, bucket, concurrency, counter, first, fixed, log, ticket};
 
+/// Keeps what stood before every change, and which states have changed since they were last shown.
 #[derive(Default)]
 struct Kept {
     states: HashMap<u64, Stored>,
+    changed: Vec<Place>,
     erased: usize,
 }
 
 impl Journal for Kept {
-    fn wrote(&mut self, place: Place, after: View<'_>, until: Micros, tail: &TailEdit) {
-        // The difference leads from the state before to the one after.
-        let before = self.states.remove(&place.hash);
-        let mut entries = before.map(|state| state.tail).unwrap_or_default();
-        tail.apply(&mut entries);
-        assert_eq!(entries, after.tail, "{place:?}");
-        let mut bytes = Vec::new();
-        let cell = after.cell.expect("what was written is there");
-        codec::encode(place.kind, until, &cell, after.tail, &mut bytes);
-        self.states
-            .insert(place.hash, codec::decode(&bytes).unwrap());
+    fn changes(&mut self, place: Place, before: Option<Standing<'_>>) -> u8 {
+        match before {
+            Some(before) if before.mark == MAX_MARK => assert!(self.changed.contains(&place)),
+            before => {
+                // Nothing has happened to it that was not told.
+                assert_eq!(before.map_or(0, |before| before.mark), 0);
+                if let (Some(before), Some(kept)) = (before, self.states.get(&place.hash)) {
+                    assert_eq!(stored(place, &before), *kept, "{place:?}");
+                }
+                self.changed.push(place);
+            }
+        }
+        MAX_MARK
     }
+}
 
-    fn erased(&mut self, place: Place) {
-        self.erased += 1;
-        self.states.remove(&place.hash);
+impl Kept {
+    /// Brings what is kept up to date.
+    fn follow(&mut self, table: &Table) {
+        for place in self.changed.drain(..) {
+            table.show(place, |standing| {
+                match standing {
+                    Some(standing) => {
+                        self.states.insert(place.hash, stored(place, &standing));
+                    }
+                    None => self.erased += usize::from(self.states.remove(&place.hash).is_some()),
+                }
+                0
+            });
+        }
     }
+}
+
+fn stored(place: Place, standing: &Standing<'_>) -> Stored {
+    let mut bytes = Vec::new();
+    let Standing {
+        cell, tail, until, ..
+    } = standing;
+    codec::encode(place.kind, *until, cell, tail, &mut bytes);
+    codec::decode(&bytes).unwrap()
 }
 
 fn new_table() -> Table {
@@ -115,10 +138,14 @@ fn a_table_filled_from_a_journal_answers_the_same() {
             &mut answers,
         );
         let charged = answers.plan(0).1[0].receipt;
+        if random.below(5) == 0 {
+            kept.follow(&table);
+        }
         if charged.cost > 0 && quota.lease().is_some() {
             receipts[usize::try_from(step % 200).unwrap()] = charged;
         }
     }
+    kept.follow(&table);
     assert!(kept.erased > 1_000);
     let now = Micros::new(50_000 * 100);
     let other = new_table();
