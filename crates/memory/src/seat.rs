@@ -309,8 +309,12 @@ impl Table {
 #[inline]
 fn tell<J: Journal>(region: &mut Region, spot: &Spot, journal: &mut J) {
     if J::HEARS {
-        let mark = journal.changes(spot.place, region.standing(spot));
-        region.mark(spot, mark);
+        let before = region.standing(spot);
+        let marked = before.map_or(0, |before| before.mark);
+        let mark = journal.changes(spot.place, before);
+        if mark != marked {
+            region.mark(spot, mark);
+        }
     }
 }
 
