@@ -14,6 +14,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("memory", &["jeton-core"]),
     ("policy", &["jeton-core", "jeton-wire"]),
+    ("disk", &["jeton-core", "jeton-memory"]),
     ("redis", &["jeton-core"]),
     ("testkit", &["jeton-core"]),
     (

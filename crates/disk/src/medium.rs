@@ -1,0 +1,33 @@
+//! What the engine's file lies on. Tests put worse disks in its place.
+
+use core::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+
+/// Opens files for the engine.
+pub trait Medium: Send + Sync + fmt::Debug + 'static {
+    /// Opens a file for reading and writing; with `new`, makes it, in the place of any other.
+    ///
+    /// # Errors
+    /// As the system says.
+    fn open(&self, file: &Path, new: bool) -> io::Result<Box<dyn StorageBackend>>;
+}
+
+/// The file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Medium for Disk {
+    fn open(&self, file: &Path, new: bool) -> io::Result<Box<dyn StorageBackend>> {
+        let mut options = File::options();
+        options.read(true).write(true).create(new).truncate(new);
+        let backend = FileBackend::new(options.open(file)?);
+        backend
+            .map(|backend| Box::new(backend) as Box<dyn StorageBackend>)
+            .map_err(io::Error::other)
+    }
+}
