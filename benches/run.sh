@@ -3,5 +3,6 @@
 set -eu
 cd "$(dirname "$0")"
 cargo run --release --quiet --bin in_process
+cargo run --release --quiet --bin disk
 cargo run --release --quiet --bin redis
 sh relay.sh
