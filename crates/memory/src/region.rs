@@ -1,9 +1,10 @@
 //! One part of the table under one lock: its states and their tails.
 
+mod known;
 pub(crate) mod upkeep;
 
 use jeton_core::codec::Stored;
-use jeton_core::{Bucket, Cell, Cost, Decision, Entry, Micros, Reading, TailEdit, View};
+use jeton_core::{Cell, Entry, Micros, Reading, TailEdit, View};
 
 use self::upkeep::slots_for;
 use crate::array::{Array, bytes_of};
@@ -11,7 +12,7 @@ use crate::budget::Budget;
 use crate::overflow::Shared;
 use crate::slot::Slot;
 use crate::tail::Tails;
-use crate::{Journal, Place, Standing};
+use crate::{Place, Standing};
 
 /// At how many slots an insert looks for dead states, here and in another region, when the table is
 /// nearly full, and once more when it is full.
@@ -32,13 +33,6 @@ impl Spot {
             at: usize::MAX,
         }
     }
-}
-
-/// A slot that was found, and whether the state in it still answers otherwise than an absent one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    pub(crate) at: usize,
-    pub(crate) is_alive: bool,
 }
 
 /// What every decision reads comes first, so that it is one cache line with the lock.
@@ -94,94 +88,6 @@ impl Region {
     #[inline]
     pub(crate) fn reached(&mut self, now: Micros) {
         self.latest = now;
-    }
-
-    /// The slot of a state that is alive and has room for `more` entries, or that is over and can be
-    /// written again as it is; nearly always the one that is asked for.
-    #[inline]
-    pub(crate) fn known(
-        &mut self,
-        place: Place,
-        more: usize,
-        now: Micros,
-        budget: &Budget,
-    ) -> Option<Known> {
-        let at = self.slots.find(place)?;
-        let slot = self.slots.get(at)?;
-        let is_alive = slot.is_alive(now);
-        let usable = match (slot.tail(), is_alive) {
-            (None, true) => true,
-            // What keys without room have shared must not be forgotten.
-            (None, false) => self.shared.is_none(),
-            (Some(number), true) => more == 0 || self.tails.reserve(number, more, budget),
-            (Some(_), false) => false,
-        };
-        usable.then_some(Known { at, is_alive })
-    }
-
-    /// Charges a bucket that is in use, if that is quickly done.
-    #[inline]
-    pub(crate) fn charge_quickly<J: Journal>(
-        &mut self,
-        place: Place,
-        bucket: &Bucket,
-        cost: Cost,
-        now: Micros,
-        journal: &mut J,
-    ) -> Option<Decision> {
-        let slot = self.slots.bucket_mut(place.hash)?;
-        if !slot.is_alive(now) {
-            return None;
-        }
-        let charged = bucket.charge_quickly(slot.bucket(), cost, now)?;
-        if J::HEARS {
-            slot.set_mark(journal.changes(place, slot.standing(&[])));
-        }
-        slot.charge_bucket(charged.cell.words, charged.until);
-        Some(charged.decision)
-    }
-
-    /// Tells `journal` that the state in a slot is about to change, and marks it as it says.
-    #[inline]
-    pub(crate) fn tell_at<J: Journal>(&mut self, at: usize, place: Place, journal: &mut J) {
-        if J::HEARS
-            && let Some(slot) = self.slots.get_mut(at)
-        {
-            let tail = slot.tail();
-            let tail = tail.map_or(&[][..], |number| self.tails.entries(number));
-            slot.set_mark(journal.changes(place, slot.standing(tail)));
-        }
-    }
-
-    /// The state in a slot that was found by [`Region::known`].
-    #[inline]
-    pub(crate) fn view_at(&self, known: Known) -> View<'_> {
-        match self.slots.get(known.at) {
-            Some(slot) if known.is_alive => View {
-                cell: Some(slot.cell()),
-                tail: slot.tail().map_or(&[], |number| self.tails.entries(number)),
-            },
-            _ => View::ABSENT,
-        }
-    }
-
-    /// Writes a state to its slot.
-    #[inline]
-    pub(crate) fn put_at(
-        &mut self,
-        at: usize,
-        cell: &Cell,
-        until: Micros,
-        tail: &TailEdit,
-        budget: &Budget,
-    ) {
-        let Some(slot) = self.slots.get_mut(at) else {
-            return;
-        };
-        slot.write(cell, until);
-        if let (Some(number), true) = (slot.tail(), *tail != TailEdit::None) {
-            self.tails.apply(number, tail, budget);
-        }
     }
 
     /// Searches for a state; one that stands in `old` is moved first.
