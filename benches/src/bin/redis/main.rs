@@ -18,6 +18,8 @@ pub type Failure = Box<dyn std::error::Error>;
 
 const CALLERS: u64 = 50;
 const LEASE: &str = "lease = 20\nlease_for = \"1s\"";
+/// Nothing has to be asked any more: what is left is what this process and its callers cost.
+const ENDLESS: &str = "lease = 1000000\nlease_for = \"1min\"";
 
 fn main() -> Result<(), Failure> {
     let is_quick = std::env::var_os("JETON_FULL").is_none();
@@ -71,13 +73,17 @@ fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Resul
     let runtime = &ours.runtime;
     let plain = thrift::gate(ours, "", "plain", "100000/s", 100_000)?;
     let ahead = thrift::gate(ours, LEASE, "ahead", "100000/s", 100_000)?;
-    let (mut without, mut with) = (Vec::new(), Vec::new());
+    let endless = thrift::gate(ours, ENDLESS, "endless", "100000000/s", 100_000_000)?;
+    let (mut without, mut with, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         without.push(thrift::zipf(
             runtime, server, &plain, "plain", CALLERS, lasts,
         )?);
         with.push(thrift::zipf(
             runtime, server, &ahead, "ahead", CALLERS, lasts,
+        )?);
+        alone.push(thrift::zipf(
+            runtime, server, &endless, "endless", CALLERS, lasts,
         )?);
     }
     let of = |seen: &[thrift::Seen], figure: fn(&thrift::Seen) -> f64| {
@@ -100,6 +106,13 @@ fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Resul
         "| lease = 20 | {fast:.0} | {:.2}x | {:.4} |",
         fast / slow,
         of(&with, |seen| seen.calls)
+    );
+
+    let most = of(&alone, |seen| seen.per_second);
+    println!(
+        "| nothing to ask: the most there is | {most:.0} | {:.2}x | {:.4} |",
+        most / slow,
+        of(&alone, |seen| seen.calls)
     );
 
     let scarce = thrift::gate(ours, LEASE, "scarce", &format!("{SCARCE}/s"), SCARCE)?;

@@ -373,10 +373,14 @@ impl Health {
 }
 
 /// Whether somebody goes on with a call that nobody waits for.
+#[cfg(feature = "settling")]
 fn goes_on() -> bool {
-    #[cfg(feature = "settling")]
-    return Handle::try_current().is_ok();
-    #[cfg(not(feature = "settling"))]
+    Handle::try_current().is_ok()
+}
+
+/// Nobody does.
+#[cfg(not(feature = "settling"))]
+fn goes_on() -> bool {
     false
 }
 

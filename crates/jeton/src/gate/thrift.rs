@@ -33,8 +33,8 @@ pub(super) use call::Call;
 use call::{AskedOp, Effect, Step};
 use cell::Back;
 use cells::{Cells, Held};
-use place::{Place, Places};
 use lease::Refill;
+use place::{Place, Places};
 use pool::Unspent;
 use told::span;
 
@@ -115,7 +115,9 @@ impl Thrift {
                     call.unspent.extend(unspent);
                     let step = ask(*plan, is_plain, &places, &mut held, now, call);
                     call.push(step);
-                    if is_plain && let Some(ahead) = self.ahead(*plan, &places, &mut held, now, false) {
+                    if is_plain
+                        && let Some(ahead) = self.ahead(*plan, &places, &mut held, now, false)
+                    {
                         call.aheads.push(ahead);
                     }
                 }

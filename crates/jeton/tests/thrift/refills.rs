@@ -201,7 +201,11 @@ async fn the_next_ones_are_asked_for_when_half_are_spent_and_nobody_waits() {
         for _ in 0..11 {
             assert!(own(gate).allowed());
         }
-        assert_eq!((keeper.calls(), world.used()), (1, 22 + more), "{algorithm}");
+        assert_eq!(
+            (keeper.calls(), world.used()),
+            (1, 22 + more),
+            "{algorithm}"
+        );
         keeper.hand_out_all().await;
         assert!(own(gate).allowed());
         world.drain().await;
@@ -211,7 +215,7 @@ async fn the_next_ones_are_asked_for_when_half_are_spent_and_nobody_waits() {
 
 #[tokio::test]
 async fn a_key_that_uses_more_while_they_are_on_their_way_has_more_ahead() {
-    for (algorithm, most) in [("token-bucket", 20 + 40), ("sliding-log", 20)] {
+    for (algorithm, has_more) in [("token-bucket", true), ("sliding-log", false)] {
         let world = leased(algorithm).await;
         let (gate, keeper) = &world.nodes[0];
         for _ in 0..10 {
@@ -225,13 +229,11 @@ async fn a_key_that_uses_more_while_they_are_on_their_way_has_more_ahead() {
             assert!(taking.await.unwrap().allowed());
         }
         assert!(own(gate).allowed());
-        let before = world.used();
-        keeper.calls();
         assert!(own(gate).allowed());
         keeper.hand_out_all().await;
         let spent = 2 + 10 + 40 + 2;
-        assert!(world.used() <= spent + most + 20, "{before} {}", world.used());
-        assert!(world.used() > spent + most / 2, "{before} {}", world.used());
+        let out = world.used() - spent;
+        assert_eq!(out > 20, has_more, "{algorithm}: {out}");
         world.drain().await;
         assert_eq!(world.used(), spent, "{algorithm}");
     }

@@ -118,7 +118,9 @@ impl Thrift {
         let ahead = self.ahead(plan, places, held, now, true)?;
         let mut unspent = Back::new();
         for place in places {
-            let old = held.get(place).map_or_else(Back::new, |cell| cell.give_back_old(now));
+            let old = held
+                .get(place)
+                .map_or_else(Back::new, |cell| cell.give_back_old(now));
             if !old.is_empty() {
                 held.free(place);
             }
@@ -156,7 +158,10 @@ impl Thrift {
 /// How many units of its cell are taken at once, and the most that are there at any time.
 fn sizes(lease: Lease, op: &Op<'_>) -> (u32, u32) {
     let size = |units| u32::try_from(units).unwrap_or(u32::MAX);
-    (size(lease.units_of(op.quota)), size(lease.most_of(op.quota)))
+    (
+        size(lease.units_of(op.quota)),
+        size(lease.most_of(op.quota)),
+    )
 }
 
 /// What it takes; none if it looks.

@@ -47,8 +47,7 @@ impl Pools {
 
     /// Whether no more than `low` are left within half of their time.
     pub(super) fn run_low(&self, low: u32, now: Micros) -> bool {
-        self.left(now) <= low
-            && self.0.first().is_some_and(|pool| pool.is_young(now))
+        self.left(now) <= low && self.0.first().is_some_and(|pool| pool.is_young(now))
     }
 
     /// All that are left, to be given back.
