@@ -32,8 +32,8 @@ deny:
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --quiet cargo-deny
 	$(CARGO) deny check bans licenses sources
 
-msrv: ## The library on the oldest compiler it promises (rustup toolchain 1.88.0)
-	$(CARGO) +1.88.0 check -p jeton --all-features
+msrv: ## The library, but its disk store, on the oldest compiler it promises (rustup toolchain 1.88.0)
+	$(CARGO) +1.88.0 check -p jeton --features policy-files,http,until-ready,settling,redis,tower
 
 doc: ## API documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --all-features --document-private-items

@@ -144,6 +144,12 @@ impl Changes {
         batch
     }
 
+    /// What this epoch has changed so far.
+    pub(crate) fn noted(&self) -> usize {
+        let noted = |shard: &Shard| shard.lock().changed.len();
+        self.shards.iter().map(noted).sum()
+    }
+
     fn shard(&self, hash: u64) -> &Shard {
         #[allow(clippy::cast_possible_truncation)] // masked
         let number = hash as usize & (SHARDS - 1);

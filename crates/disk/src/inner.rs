@@ -1,12 +1,12 @@
 //! What the store, its writer and those who wait share.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jeton_core::{Answers, Note, Plan, Reading};
 use jeton_memory::Table;
 
 use crate::changes::Changes;
+use crate::figures::Done;
 use crate::progress::Progress;
 
 /// A note that was set or removed.
@@ -19,8 +19,7 @@ pub(crate) struct Inner {
     pub(crate) changes: Changes,
     pub(crate) progress: Progress,
     notes: Mutex<Vec<NoteChange>>,
-    /// How many batches are on disk.
-    pub(crate) batches: AtomicU64,
+    pub(crate) done: Done,
 }
 
 impl Inner {
@@ -30,7 +29,7 @@ impl Inner {
             changes: Changes::new(),
             progress,
             notes: Mutex::default(),
-            batches: AtomicU64::new(0),
+            done: Done::default(),
         }
     }
 

@@ -15,6 +15,7 @@
 mod batch;
 mod changes;
 mod engine;
+mod figures;
 mod folder;
 mod format;
 mod health;
@@ -32,6 +33,7 @@ mod wait;
 mod watch;
 mod writer;
 
+pub use figures::Figures;
 pub use health::{Health, Trouble, TroubleKind};
 #[doc(hidden)]
 pub use medium::{Disk, Medium};

@@ -14,7 +14,7 @@ use jeton_wire::ratelimit::Dialects;
 use crate::secret::Secret;
 
 use crate::Setting;
-pub use store::{Deployment, Lease, Overflow, Redis, Store, StoreKind};
+pub use store::{Deployment, Disk, DiskSync, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
 #[derive(Clone, Debug, Default)]

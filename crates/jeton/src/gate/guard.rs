@@ -24,6 +24,10 @@ const PROBES: RuleId = RuleId::new(u64::from_be_bytes(*b"probes\x01\x01"));
 const PROBED: Result<Quota, jeton_core::QuotaError> =
     Quota::fixed_window(jeton_core::MAX_LIMIT as u64, Span::SECOND, Anchor::Epoch);
 
+/// What operators set is kept before it is acknowledged, and so waits for disks longer than a request
+/// may.
+const OPERATORS_WAIT: Duration = Duration::from_secs(2);
+
 /// Whether the store answers, as last known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -239,7 +243,7 @@ impl Guard {
 
     /// The notes in force.
     pub(super) async fn notes(&self, reading: Reading) -> Result<Vec<Note>, StoreError> {
-        let notes = self.bounded(self.store.notes(self.when(reading))).await;
+        let notes = bounded(self.timeout, self.store.notes(self.when(reading))).await;
         if let Err(error) = notes
             && is_of_store(error.kind)
         {
@@ -250,13 +254,8 @@ impl Guard {
 
     /// Changes a note. How that went says little about plans.
     pub(super) async fn note(&self, edit: NoteEdit, reading: Reading) -> Result<bool, StoreError> {
-        self.bounded(self.store.note(edit, self.when(reading)))
-            .await
-    }
-
-    async fn bounded<T>(&self, pending: Pending<T>) -> Result<T, StoreError> {
-        let deadline = Deadline::after(self.timeout);
-        deadline.bound(pending).await.unwrap_or(Err(TIMEOUT))
+        let patience = self.timeout.max(OPERATORS_WAIT);
+        bounded(patience, self.store.note(edit, self.when(reading))).await
     }
 
     /// Whoever calls this twice a second probes: requests need not.
@@ -389,6 +388,11 @@ const TIMEOUT: StoreError = StoreError {
     kind: StoreErrorKind::Timeout,
     written: Written::Unknown,
 };
+
+async fn bounded<T>(timeout: Duration, pending: Pending<T>) -> Result<T, StoreError> {
+    let deadline = Deadline::after(timeout);
+    deadline.bound(pending).await.unwrap_or(Err(TIMEOUT))
+}
 
 fn timed_out(plans: usize) -> Answers {
     let mut answers = Answers::new();

@@ -32,7 +32,7 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
             let paths = "/v1/take …  /v1/auth  /openapi.json  /healthz  /readyz  /metrics";
             writeln!(out, "  api      {}  {paths}", url(address))?;
         }
-        if let Backend::Redis(_) = service.store() {
+        if let Backend::Disk(_) | Backend::Redis(_) = service.store() {
             writeln!(out, "  store    {}", service.store().place())?;
         }
         let rules = policy.rules().len();
