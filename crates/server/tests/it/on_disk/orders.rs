@@ -31,7 +31,7 @@ fn blocks_overrides_and_modes_hold_again_after_kill_9_and_after_a_stop() {
             &json!({ "rule": "user", "key": "spammer", "for": "1h" }),
         );
         let body = json!({ "mode": "shadow" }).to_string();
-        let path = "/v1/rules/other/mode";
+        let path = "/v1/modes/other";
         let reply = crate::support::raw::exchange(
             node.api_address(),
             &format!(
