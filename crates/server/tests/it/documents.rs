@@ -150,3 +150,8 @@ fn the_policies_of_a_page_to_begin_with_draw_no_warning() {
 fn the_page_of_settling_is_true() {
     assert!(run_page("docs/settling.md", &[]) >= 3);
 }
+
+#[test]
+fn the_page_of_the_disk_is_true() {
+    assert!(run_page("docs/disk.md", &[]) >= 3);
+}

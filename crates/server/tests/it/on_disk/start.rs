@@ -153,7 +153,11 @@ fn the_usual_folder_lies_beside_the_policy_and_nobody_but_the_service_touches_it
     // With the API's help it sees the counters of the folder.
     let api = format!("http://{}", node.api_address());
     let output = jeton(&[&["explain", "--api", &api], &request[..]].concat());
-    assert!(stdout(&output).starts_with("DENIED by user"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).starts_with("DENIED by user"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]

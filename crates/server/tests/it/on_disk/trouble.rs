@@ -57,7 +57,10 @@ fn a_full_disk_is_told_once_and_service_goes_on_when_there_is_room() {
             assert!(is_allowed(&open), "{open}");
             assert_eq!(open["reason"], "degraded", "{open}");
             let refused = closed();
-            assert!(!is_allowed(&refused) && refused["reason"] == "degraded", "{refused}");
+            assert!(
+                !is_allowed(&refused) && refused["reason"] == "degraded",
+                "{refused}"
+            );
         }
         eventually("it is told", || node.metric("jeton_degraded ") == 1);
         let metrics = node.metrics();
