@@ -46,7 +46,8 @@ fn gate(store: &Arc<DiskStore>) -> Gate {
 }
 
 async fn take(gate: &Gate, key: &str) -> Answered {
-    let charge = NamedCharge::new("r", &[key]);
+    let keys = [key];
+    let charge = NamedCharge::new("r", &keys);
     let deciding = gate.charge(Verb::Take, &[charge]).unwrap();
     deciding.wait().await
 }
@@ -141,7 +142,7 @@ async fn a_disk_that_is_too_slow_costs_the_timeout_and_then_nothing() {
         let answered = take(&gate, "k").await;
         assert!(asked.elapsed() < TIMEOUT + GRACE, "{:?}", asked.elapsed());
         let why = match answered.disposition() {
-            Disposition::Degraded { error, .. } => *error,
+            Disposition::Degraded { error, .. } => error,
             other => panic!("{other:?}"),
         };
         assert_eq!(why, StoreErrorKind::Timeout);
