@@ -184,9 +184,9 @@ fn disk(kept: &Kept, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         ..
     } = kept.figures();
     let help = "Batches of changes that have been brought to the disk, with one sync each";
-    let mut encoded =
+    let mut counted =
         encoder.encode_descriptor("jeton_disk_batches", help, None, MetricType::Counter)?;
-    counter(&mut encoded, batches)?;
+    counter(&mut counted, batches)?;
 
     let help = "Time that these batches took";
     let unit = Unit::Seconds;

@@ -90,7 +90,7 @@ fn kill_again_and_again(sync: &str, may_be_lost: Option<Duration>) {
         let after = Duration::from_millis(150 + 170 * (round % 4));
         let answers = until_killed(&mut node, after);
         let node = data.serve(&store, MANY);
-        let last = answers.iter().flat_map(|(_, heard)| heard.last()).max();
+        let last = answers.iter().filter_map(|(_, heard)| heard.last()).max();
         let last = *last.expect("some answers");
         for (key, base) in base.iter_mut().enumerate() {
             let of_key = answers.iter().filter(|(of, _)| *of == key);
@@ -105,8 +105,11 @@ fn kill_again_and_again(sync: &str, may_be_lost: Option<Duration>) {
             match (heard.get(kept), may_be_lost) {
                 (None, _) => {}
                 (Some(first), Some(span)) => {
-                    let lost = last - *first;
-                    assert!(lost <= span, "{round}: {lost:?} of answers are missing");
+                    let missing = last - *first;
+                    assert!(
+                        missing <= span,
+                        "{round}: {missing:?} of answers are missing"
+                    );
                 }
                 (Some(_), None) => panic!("{round}: {kept} of {} answers", heard.len()),
             }

@@ -1,12 +1,11 @@
 //! What a restart keeps: counts, reservations, and how long there is to wait.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
 use jeton::disk::{DiskStore, Settings};
 use jeton::policy::{NoReferences, Policy, Source};
 use jeton::{Clock, Gate, Micros, NamedCharge, Verb};
 use serde_json::json;
-use std::sync::Arc;
 
 use super::{Data, HUNDRED, PATIENT, charge, left, stop};
 use crate::support::calls::{call, get, is_allowed, take};
@@ -60,10 +59,7 @@ algorithm = "sliding-log"
 limit = 2
 window = "20min"
 "#;
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time");
-    let ahead = Micros::new(u64::try_from(wall.as_micros()).expect("a time") + 3_600_000_000);
+    let ahead = Micros::new(Clock::system().now().get() + 3_600_000_000);
     let source = Source::new("t", rule);
     let policy = Policy::load(&source, &NoReferences)
         .expect("a policy")

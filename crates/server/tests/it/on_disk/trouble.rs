@@ -28,6 +28,23 @@ fn within_three_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Wherever somebody looks, it says that the disk is full.
+fn is_told(node: &Running) {
+    eventually("it is told", || node.metric("jeton_degraded ") == 1);
+    let metrics = node.metrics();
+    assert!(
+        metrics.contains("jeton_disk_health{state=\"full\"} 1"),
+        "{metrics}"
+    );
+    assert!(node.metric("jeton_store_errors_total{reason=\"cannot_persist\"}") >= 40);
+    assert!(node.metric("jeton_disk_pending ") >= 1, "{metrics}");
+    let ready = get(node.api_address(), "/readyz", "");
+    assert_eq!(ready.status(), 200);
+    let why = "degraded: the disk is full; make room (";
+    assert!(ready.body().contains(why), "{}", ready.body());
+    node.logs("the disk is full; make room (");
+}
+
 #[test]
 fn a_full_disk_is_told_once_and_service_goes_on_when_there_is_room() {
     for sync in ["always", "200ms"] {
@@ -62,19 +79,7 @@ fn a_full_disk_is_told_once_and_service_goes_on_when_there_is_room() {
                 "{refused}"
             );
         }
-        eventually("it is told", || node.metric("jeton_degraded ") == 1);
-        let metrics = node.metrics();
-        assert!(
-            metrics.contains("jeton_disk_health{state=\"full\"} 1"),
-            "{metrics}"
-        );
-        assert!(node.metric("jeton_store_errors_total{reason=\"cannot_persist\"}") >= 40);
-        assert!(node.metric("jeton_disk_pending ") >= 1, "{metrics}");
-        let ready = get(node.api_address(), "/readyz", "");
-        assert_eq!(ready.status(), 200);
-        let why = "degraded: the disk is full; make room (";
-        assert!(ready.body().contains(why), "{}", ready.body());
-        node.logs("the disk is full; make room (");
+        is_told(&node);
         // What operators set could not be kept either.
         let block = json!({ "rule": "user", "key": "x" });
         assert_eq!(post(node.api_address(), "/v1/block", &block).status(), 503);
