@@ -1,17 +1,19 @@
 //! The store as the gate asks it: in bounded time, and while it is away not at all.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod health;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use jeton_core::{
-    Anchor, Answers, Cost, Micros, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span,
-    Store, StoreError, StoreErrorKind, Submitted, When, Written,
+    Anchor, Answers, Cost, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span, Store,
+    StoreError, StoreErrorKind, Submitted, When, Written,
 };
 use jeton_policy::Store as Settings;
 #[cfg(feature = "settling")]
 use tokio::runtime::Handle;
 
+use self::health::Health;
 use super::breaker::{Breaker, Mood, is_of_store};
 use super::deadline::Deadline;
 use super::thrift::{Call, Thrift};
@@ -59,15 +61,6 @@ pub(super) struct Guard {
     at_work: Arc<tokio::sync::RwLock<()>>,
 }
 
-/// How the store has fared, shared with calls that are out.
-#[derive(Debug)]
-struct Health {
-    /// The breaker's [`Mood`], to be read without its lock: all that a store costs that never fails.
-    mood: AtomicU8,
-    breaker: Mutex<Breaker>,
-    clock: Clock,
-}
-
 /// Whether the answers are there.
 #[must_use]
 pub(super) enum Reply {
@@ -95,11 +88,7 @@ impl Guard {
             store,
             thrift: Thrift::of(&settings.kind),
             timeout: settings.timeout,
-            health: Arc::new(Health {
-                mood: AtomicU8::new(Mood::Calm as u8),
-                breaker: Mutex::new(breaker),
-                clock,
-            }),
+            health: Arc::new(Health::new(breaker, clock)),
             #[cfg(feature = "settling")]
             at_work: Arc::default(),
         }
@@ -125,7 +114,7 @@ impl Guard {
     }
 
     pub(super) fn is_away(&self) -> bool {
-        self.health.mood.load(Relaxed) == Mood::Away as u8
+        self.health.is_away()
     }
 
     /// Whose clock a decision goes by: the store's own where it has one, since all its nodes share
@@ -325,49 +314,6 @@ impl Awaiting {
         let mut finished = Answers::new();
         call.finish(&answers, health.clock.now(), &mut finished);
         finished
-    }
-}
-
-impl Health {
-    #[inline]
-    fn is_calm(&self) -> bool {
-        self.mood.load(Relaxed) == Mood::Calm as u8
-    }
-
-    #[cold]
-    fn refuses(&self) -> Option<StoreErrorKind> {
-        self.change(Breaker::refuses)
-    }
-
-    /// One plan that was answered is an answer.
-    #[cold]
-    fn learn(&self, answers: &Answers, plans: usize) {
-        let failure = |plan| answers.plan(plan).0.err().map(|error| error.kind);
-        let of_store = |kind: &StoreErrorKind| is_of_store(*kind);
-        let failures = || (0..plans).map(|plan| failure(plan).filter(of_store));
-        if let Some(why) = failures().flatten().next() {
-            self.failed(why);
-        }
-        if failures().any(|failure| failure.is_none()) {
-            self.change(Breaker::answered);
-        }
-    }
-
-    fn failed(&self, why: StoreErrorKind) {
-        self.change(|breaker, now| breaker.failed(why, now));
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut Breaker, Micros) -> T) -> T {
-        let now = self.clock.now();
-        let mut breaker = self.breaker();
-        let changed = change(&mut breaker, now);
-        self.mood.store(breaker.mood() as u8, Relaxed);
-        changed
-    }
-
-    /// No change leaves a breaker that others could not go on with.
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
