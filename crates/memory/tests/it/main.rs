@@ -15,6 +15,7 @@ mod journal;
 mod logs;
 mod notes;
 mod overflow;
+mod panics;
 mod settings;
 mod sources;
 mod threads;
