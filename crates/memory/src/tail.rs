@@ -97,7 +97,11 @@ impl Tails {
         }
         let live = row.entries.len() - row.start;
         let grown = (live + extra.max(live / 2)).max(FIRST_ENTRIES);
-        row.refit(grown, budget)
+        if grown <= capacity {
+            row.close_up();
+            return true;
+        }
+        row.grow(grown, budget)
     }
 
     /// Whether an edit fits the memory that a row has, once what has left makes room.
@@ -164,19 +168,17 @@ impl Row {
         self.start = 0;
     }
 
-    /// Moves the entries in force to an allocation of `capacity`.
-    fn refit(&mut self, capacity: usize, budget: &Budget) -> bool {
-        let (old, new) = (self.entries.capacity(), capacity);
-        if new > old && !budget.take_bytes(entries_bytes(new) - entries_bytes(old)) {
+    /// Moves the entries in force to a larger allocation. While they move both are there, so that both
+    /// must be in the budget.
+    fn grow(&mut self, capacity: usize, budget: &Budget) -> bool {
+        if !budget.take_bytes(entries_bytes(capacity)) {
             return false;
         }
-        let mut entries = Vec::with_capacity(new);
+        let mut entries = Vec::with_capacity(capacity);
         entries.extend_from_slice(self.entries.get(self.start..).unwrap_or_default());
-        self.entries = entries;
+        let before = core::mem::replace(&mut self.entries, entries).capacity();
+        budget.give_bytes(entries_bytes(before));
         self.start = 0;
-        if new < old {
-            budget.give_bytes(entries_bytes(old) - entries_bytes(new));
-        }
         true
     }
 
@@ -220,7 +222,10 @@ impl Row {
     fn shrink(&mut self, budget: &Budget) {
         let live = self.entries.len() - self.start;
         if self.entries.capacity() > 4 * FIRST_ENTRIES && live * 4 < self.entries.capacity() {
-            self.refit((live * 2).max(FIRST_ENTRIES), budget);
+            let before = self.entries.capacity();
+            self.close_up();
+            self.entries.shrink_to((live * 2).max(FIRST_ENTRIES));
+            budget.give_bytes(entries_bytes(before) - entries_bytes(self.entries.capacity()));
         }
     }
 }

@@ -19,6 +19,7 @@ mod panics;
 mod settings;
 mod sources;
 mod threads;
+mod weights;
 
 use jeton_core::{Anchor, Cost, Decision, Fit, Micros, Quota, Rate, RuleId, Span};
 use jeton_memory::{Overflow, Seed, Settings, Table};
