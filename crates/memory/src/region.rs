@@ -283,12 +283,25 @@ impl Region {
 
     /// Whether [`Region::claim`] would find room, without changing anything.
     pub(crate) fn has_room(&self, place: Place, now: Micros, budget: &Budget) -> bool {
-        if self.slots.dead(place.hash, now).is_some() {
-            return true;
+        let dead = self.slots.dead(place.hash, now);
+        let dead = dead.and_then(|at| self.slots.get(at));
+        let tail = match dead {
+            // Its row is used again.
+            Some(dead) if dead.tail().is_some() => 0,
+            _ if place.kind.has_tail() => self.tails.bytes_to_open(),
+            _ => 0,
+        };
+        if dead.is_some() {
+            return budget.has_bytes(tail);
         }
         let full = self.keys + self.tombs >= self.slots.most();
+        let array = if full {
+            bytes_of(slots_for(self.keys + 1))
+        } else {
+            0
+        };
         let key = budget.has_key() || self.dead_ahead(now);
-        key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
+        key && budget.has_bytes(array + tail)
     }
 
     /// The states that are not over, each under its hash.

@@ -45,6 +45,15 @@ impl Tails {
         None
     }
 
+    /// What [`Tails::open`] takes from the budget.
+    pub(crate) fn bytes_to_open(&self) -> u64 {
+        let rows = match self.free.is_empty() {
+            true => rows_bytes(ROWS_STEP),
+            false => 0,
+        };
+        rows + entries_bytes(FIRST_ENTRIES)
+    }
+
     /// Makes more rows.
     fn extend(&mut self, budget: &Budget) -> bool {
         let first = self.rows.len();

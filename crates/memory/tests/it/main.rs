@@ -13,6 +13,7 @@ mod held;
 mod held_up;
 mod journal;
 mod logs;
+mod looks;
 mod notes;
 mod overflow;
 mod panics;
