@@ -90,6 +90,23 @@ impl Region {
         self.latest = now;
     }
 
+    /// Remembers that what was over by `reading` may have been cleaned up: a thread that read a clock
+    /// that never goes back before that must not go by a time at which it was not.
+    pub(crate) fn cleaned(&mut self, reading: Reading) {
+        if reading.is_steady() {
+            self.latest = self.latest.max(reading.at());
+        }
+    }
+
+    /// Whether decisions in here are made by a clock that never goes back, which stands at `now`.
+    pub(crate) fn reading(&self, now: Micros) -> Reading {
+        if self.latest == now {
+            Reading::steady(now)
+        } else {
+            now.into()
+        }
+    }
+
     /// Searches for a state; one that stands in `old` is moved first.
     #[inline]
     pub(crate) fn spot(&mut self, place: Place) -> Spot {

@@ -46,7 +46,7 @@ impl Table {
         reading: Reading,
         journal: &mut impl Journal,
     ) -> Decision {
-        let mut region = self.visit(self.region_of(one.place), reading.at());
+        let mut region = self.visit(self.region_of(one.place), reading);
         let now = region.not_before(reading);
         if reading.is_steady() {
             region.reached(now);

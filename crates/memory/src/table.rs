@@ -160,7 +160,7 @@ impl Table {
             kind: state.kind,
             hash,
         };
-        let mut region = self.visit(self.region_of(place), now);
+        let mut region = self.visit(self.region_of(place), now.into());
         let mut spot = region.spot(place);
         region.erase(&spot, &self.budget);
         if state.until <= now {
@@ -248,21 +248,26 @@ impl Table {
 
     /// Locks a region for an operation, which carries a share of the upkeep.
     #[inline]
-    pub(crate) fn visit(&self, number: usize, now: Micros) -> Guard<'_, Region> {
+    pub(crate) fn visit(&self, number: usize, when: Reading) -> Guard<'_, Region> {
         let mut region = self.lock(number);
         self.regions[number].hint.set(region.slots());
-        if region.visit(now, &self.budget) {
-            self.elsewhere(|other| other.tidy(now, &self.budget));
+        if region.visit(when.at(), &self.budget) {
+            self.elsewhere(when, |other| other.tidy(when.at(), &self.budget));
         }
         region
     }
 
-    /// Works on the next other region, if nobody else does. It never waits, and so can be called
-    /// with regions locked.
+    /// Cleans up in the next other region, if nobody else works on it. It never waits, and so can be
+    /// called with regions locked.
     #[cold]
-    pub(crate) fn elsewhere<T>(&self, work: impl FnOnce(&mut Region) -> T) -> Option<T> {
+    pub(crate) fn elsewhere<T>(
+        &self,
+        when: Reading,
+        work: impl FnOnce(&mut Region) -> T,
+    ) -> Option<T> {
         let number = self.hand.fetch_add(1, Relaxed) & (self.regions.len() - 1);
         let mut region = self.regions[number].region.try_lock()?;
+        region.cleaned(when);
         Some(work(&mut region))
     }
 }
