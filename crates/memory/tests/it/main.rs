@@ -5,6 +5,7 @@
 mod allocation;
 mod batches;
 mod collisions;
+mod damage;
 mod differential;
 mod dumps;
 mod expiry;
@@ -12,6 +13,7 @@ mod flood;
 mod held;
 mod held_up;
 mod journal;
+mod linear;
 mod logs;
 mod looks;
 mod notes;
@@ -19,6 +21,7 @@ mod overflow;
 mod panics;
 mod settings;
 mod sources;
+mod syscalls;
 mod threads;
 mod weights;
 
