@@ -47,9 +47,10 @@ impl Tails {
 
     /// What [`Tails::open`] takes from the budget.
     pub(crate) fn bytes_to_open(&self) -> u64 {
-        let rows = match self.free.is_empty() {
-            true => rows_bytes(ROWS_STEP),
-            false => 0,
+        let rows = if self.free.is_empty() {
+            rows_bytes(ROWS_STEP)
+        } else {
+            0
         };
         rows + entries_bytes(FIRST_ENTRIES)
     }
@@ -173,6 +174,8 @@ impl Tails {
 
 impl Row {
     fn close_up(&mut self) {
+        #[cfg(test)]
+        tests::count_moved(self.entries.len() - self.start);
         self.entries.drain(..self.start);
         self.start = 0;
     }
@@ -183,6 +186,8 @@ impl Row {
         if !budget.take_bytes(entries_bytes(capacity)) {
             return false;
         }
+        #[cfg(test)]
+        tests::count_moved(self.entries.len() - self.start);
         let mut entries = Vec::with_capacity(capacity);
         entries.extend_from_slice(self.entries.get(self.start..).unwrap_or_default());
         let before = core::mem::replace(&mut self.entries, entries).capacity();
@@ -253,6 +258,15 @@ const fn entries_bytes(capacity: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    std::thread_local! {
+        /// Entries that were moved to another place.
+        static MOVED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    pub(super) fn count_moved(entries: usize) {
+        MOVED.set(MOVED.get() + entries);
+    }
 
     fn budget(bytes: u64) -> Budget {
         Budget::new(1, bytes)
@@ -343,6 +357,31 @@ mod tests {
         assert!(tails.reserve(number, 1, &budget));
         tails.apply(number, &last, &budget);
         assert!(budget.bytes() < 1_000, "{}", budget.bytes());
+    }
+
+    #[test]
+    fn f56_a_charge_moves_three_entries_at_the_most_whatever_the_limit() {
+        for limit in [70, 70_000] {
+            let budget = budget(u64::MAX);
+            let mut tails = Tails::default();
+            let number = tails.open(&budget).unwrap();
+            MOVED.set(0);
+            // It fills up, and then one leaves for each that comes, in tens.
+            let charges = 20 * limit;
+            for stamp in 0..charges {
+                assert!(tails.reserve(number, 1, &budget));
+                let leave = stamp >= limit && stamp % 10 == 0;
+                let edit = push(&tails, number, stamp, if leave { 10 } else { 0 });
+                tails.apply(number, &edit, &budget);
+            }
+            let moved = MOVED.get() as u64;
+            assert!(moved > 0 && moved <= 3 * charges, "{moved} of {charges}");
+            // Denials make room once, and then move nothing, however many they are.
+            assert!(tails.reserve(number, 1, &budget));
+            MOVED.set(0);
+            (0..charges).for_each(|_| assert!(tails.reserve(number, 1, &budget)));
+            assert_eq!(MOVED.get(), 0);
+        }
     }
 
     #[test]
