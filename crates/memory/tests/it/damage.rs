@@ -73,7 +73,7 @@ fn dump(random: &mut Random) -> Vec<u8> {
 
 fn damage(dump: &mut Vec<u8>, random: &mut Random) {
     let at = |random: &mut Random, len: usize| usize::try_from(random.below(len as u64)).unwrap();
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..=random.below(3) {
         let place = at(random, dump.len());
         match random.below(6) {
             0 => dump.truncate(place.max(1)),

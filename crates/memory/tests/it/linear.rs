@@ -77,19 +77,22 @@ fn ops<'a>(names: &'a [[u8; 8]], parts: &'a [Part]) -> Vec<Op<'a>> {
     names.iter().zip(parts).map(op).collect()
 }
 
+type Key = (RuleId, Kind, Vec<u8>);
+type State = (Cell, Micros, Vec<Entry>);
+
 #[derive(Default)]
-struct Model(HashMap<(RuleId, Kind, Vec<u8>), (Cell, Micros, Vec<Entry>)>);
+struct Model(HashMap<Key, State>);
 
 struct Held<'a> {
     model: &'a mut Model,
-    keys: Vec<(RuleId, Kind, Vec<u8>)>,
+    keys: Vec<Key>,
     now: Micros,
     /// Only asked what it would answer.
     looks: bool,
 }
 
 impl Held<'_> {
-    fn standing(&self, op: usize) -> Option<&(Cell, Micros, Vec<Entry>)> {
+    fn standing(&self, op: usize) -> Option<&State> {
         let state = self.model.0.get(&self.keys[op]);
         state.filter(|(_, until, _)| *until > self.now)
     }
