@@ -384,6 +384,38 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_expire_together_are_cleaned_a_few_slots_at_a_time() {
+        let full = jeton_testkit::laws::full_size();
+        let (keys, watched) = if full { (1_000_000, 40) } else { (20_000, 20) };
+        let minute = 60_000_000;
+        let window = Span::from_micros(minute).unwrap();
+        let quota = Quota::fixed_window(5, window, Anchor::FirstRequest).unwrap();
+        let table = Table::new(&Settings {
+            max_keys: keys + 1_000,
+            ..Settings::default()
+        })
+        .unwrap();
+        let take = |key: u64, us| {
+            let now = Micros::new(us);
+            table.take(RuleId::new(1), &key.to_le_bytes(), &quota, Cost::ONE, now);
+        };
+        (0..keys).for_each(|key| take(key, 1));
+        assert_eq!(table.stats().keys, keys);
+        // A thousand others go on, at first watched one by one.
+        let others = keys..keys + 1_000;
+        let most = (0..watched).map(|_| most_worked(&table, others.clone(), &quota, 2 * minute));
+        assert!((1..=MOST_SLOTS).contains(&most.max().unwrap()));
+        let left = table.stats().keys;
+        assert!(left < keys - watched * 30, "{left} of {keys}");
+        let mut takes = 0;
+        while table.stats().keys > 1_000 && takes < 40 * keys {
+            others.clone().for_each(|key| take(key, 2 * minute));
+            takes += 1_000;
+        }
+        assert_eq!(table.stats().keys, 1_000, "after {takes} takes");
+    }
+
+    #[test]
     fn a_plan_of_many_keys_does_no_more_than_each_alone_would() {
         let short = Quota::fixed_window(5, Span::SECOND, Anchor::FirstRequest).unwrap();
         // One region, so that all inserts of a plan come at one visit.
