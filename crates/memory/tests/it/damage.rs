@@ -109,7 +109,7 @@ fn damaged_dumps_are_refused_or_loaded_and_never_harm() {
     };
     let mut random = Random(6);
     let whole = dump(&mut random);
-    let (mut refused, mut loaded) = ([0_u32; 3], 0_u32);
+    let (mut refused, mut loaded, mut odd) = ([0_u32; 3], 0_u32, 0);
     for round in 0..rounds {
         let mut bytes = whole.clone();
         damage(&mut bytes, &mut random);
@@ -135,16 +135,22 @@ fn damaged_dumps_are_refused_or_loaded_and_never_harm() {
         use_all(&table, us, &mut random);
         let stats = table.stats();
         assert!(stats.keys <= max_keys && stats.bytes <= stats.max_bytes);
-        // What it holds now is sound again: it loads elsewhere, all of it.
+        // What it holds now loads elsewhere, all of it, but for a log whose damage no check can tell: its
+        // entries are out of order once it has been used, and that is refused by name.
         let other = self::table(1_000, 1 << 20, Overflow::Deny);
-        let (now, mut again, mut held) = (Micros::new(us), Vec::new(), 0);
+        let (now, mut again, mut kept, before) = (Micros::new(us), Vec::new(), 0, odd);
         for region in 0..table.regions() {
             again.clear();
             table.dump(region, now, &mut again);
-            held += other.load(&again, now).expect("a dump of a table").kept;
+            match other.load(&again, now) {
+                Ok(all) => kept += all.kept,
+                Err(LoadError::State { .. }) => odd += 1,
+                Err(other) => panic!("{other}"),
+            }
         }
-        assert_eq!(held, table.snapshot(now).count() as u64);
+        assert!(odd > before || kept == table.snapshot(now).count() as u64);
     }
+    assert!(odd * 1_000 <= rounds, "{odd} of {rounds}");
     let few = u32::try_from(rounds / 500).unwrap();
     assert!(
         refused.iter().all(|&n| n > few) && loaded > few,
