@@ -2,6 +2,7 @@
 
 use jeton_core::{Act, Answers, Decision, Edit, Micros, Mode, OnDeny, Op, Quota, Reading, Verdict};
 
+use crate::budget::Budget;
 use crate::fate::{Fate, entries_needed};
 use crate::region::Region;
 use crate::seat::Seat;
@@ -45,7 +46,7 @@ impl Table {
         reading: Reading,
         journal: &mut impl Journal,
     ) -> Decision {
-        let mut region = self.visit(self.region_of(one.place), reading.at());
+        let mut region = self.visit(self.region_of(one.place), reading);
         let now = region.not_before(reading);
         if reading.is_steady() {
             region.reached(now);
@@ -102,8 +103,13 @@ impl Table {
             mode: Mode::Enforce,
             on_deny: one.on_deny,
         };
-        let mut seat = Seat::new(one.place, 0);
-        self.seat(&mut seat, region, &op, now, journal);
+        let mut seated = Seated {
+            seat: Seat::new(one.place, 0),
+            region,
+            budget: &self.budget,
+        };
+        let Seated { seat, region, .. } = &mut seated;
+        self.seat(seat, region, &op, now, journal);
         let quota = seat.fate.quota(one.quota);
         let act = match seat.fate {
             Fate::Own => one.act,
@@ -111,9 +117,22 @@ impl Table {
         };
         let outcome = quota.decide(seat.view(region, now), &act, now);
         seat.apply(region, &outcome.edit, &self.budget, journal);
-        seat.release(region, &self.budget);
         let mut decision = outcome.decision;
-        seat.fate.translate(&op, &mut decision);
+        seated.seat.fate.translate(&op, &mut decision);
         decision
+    }
+}
+
+/// A seat that gives up what it claimed and has not been written, however the step ends: a journal
+/// may panic.
+struct Seated<'a> {
+    seat: Seat,
+    region: &'a mut Region,
+    budget: &'a Budget,
+}
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        self.seat.release(self.region, self.budget);
     }
 }
