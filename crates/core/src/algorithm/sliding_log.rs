@@ -39,9 +39,7 @@ impl State<'_> {
 
     /// The stamp of the entry with which `units` units have left.
     fn stamp_of(&self, units: u32) -> Option<u64> {
-        let i = self
-            .live
-            .partition_point(|e| e.sum.wrapping_sub(self.base) < units);
+        let i = first_after(self.live, |e| e.sum.wrapping_sub(self.base) < units);
         self.live.get(i).map(|e| e.stamp)
     }
 
@@ -82,6 +80,16 @@ impl State<'_> {
     }
 }
 
+/// The first entry after those of which `passed` holds. A search by halves would first read from the middle,
+/// memory that nothing else asks for; most often the very first entry is the one.
+#[inline]
+fn first_after(entries: &[Entry], passed: impl Fn(&Entry) -> bool) -> usize {
+    match entries.first() {
+        Some(first) if passed(first) => entries.partition_point(passed),
+        _ => 0,
+    }
+}
+
 impl SlidingLog {
     fn leaves(&self, stamp: u64, s: &State<'_>) -> Span {
         Span(
@@ -111,9 +119,7 @@ impl Algorithm for SlidingLog {
         };
         let raw = raw.saturating_add(now.since(seen).as_micros());
         let w = self.window.as_micros();
-        let gone = view
-            .tail
-            .partition_point(|e| e.stamp.saturating_add(w) <= raw);
+        let gone = first_after(view.tail, |e| e.stamp.saturating_add(w) <= raw);
         let live = view.tail.get(gone..).unwrap_or_default();
         let base = live.first().map_or(0, Entry::base);
         let used = live.last().map_or(0, |e| e.sum.wrapping_sub(base));
