@@ -186,3 +186,72 @@ impl Journal {
         core::mem::take(self).states
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jeton_core::Kind;
+
+    const MOST_BYTES: usize = 64 << 10;
+
+    /// What batches of so many words leave behind, and the most bytes of rows that there were.
+    fn feed(batches: u64, words: u64, hash: impl Fn(u64) -> u64) -> usize {
+        let (mut journal, mut most) = (Journal::default(), 0);
+        // The number of the batch that said the last word on a key: the last of all, the last in rows
+        // that stand, and what its place has.
+        let mut last = BTreeMap::new();
+        let mut in_rows = VecDeque::new();
+        let mut places = BTreeMap::new();
+        for number in 1..=batches {
+            let row: Vec<Key> = (0..words)
+                .map(|word| Key {
+                    hash: hash(number * words + word),
+                    kind: Kind::Bucket,
+                })
+                .collect();
+            for &key in &row {
+                journal.hear(key, Word::Put(&number.to_le_bytes()));
+                last.insert(key, number);
+            }
+            journal.note(number, Micros::new(number), row.len() * (WORD_BYTES + 34));
+            in_rows.push_back((number, row));
+            if journal.is_full(MOST_BYTES) {
+                for (key, state) in journal.stretch(usize::try_from(words).unwrap()) {
+                    let number = state.unwrap()[..].try_into().map(u64::from_le_bytes);
+                    places.insert(key, number.unwrap());
+                }
+            }
+            for gone in journal.take_moved() {
+                assert_eq!(in_rows.pop_front().unwrap().0, gone, "rows go in order");
+            }
+            assert_eq!(journal.last(), Some(number));
+            most = most.max(journal.bytes);
+            if number % 64 == 0 {
+                let mut found = places.clone();
+                for (number, row) in &in_rows {
+                    found.extend(row.iter().map(|&key| (key, *number)));
+                }
+                assert_eq!(found, last, "after batch {number}");
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn rows_go_when_their_states_have_moved_and_never_pile_up() {
+        let random = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
+        let new = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for (batches, words) in [(6_000, 1), (1_500, 20), (300, 300)] {
+            for most in [
+                feed(batches, words, random),
+                feed(batches, words, new),
+                feed(batches, words, |n| n % 3),
+            ] {
+                assert!(
+                    (MOST_BYTES / 2..=2 * MOST_BYTES).contains(&most),
+                    "{most} bytes, batches of {words}"
+                );
+            }
+        }
+    }
+}
