@@ -132,7 +132,9 @@ fn beside_redis(folder: &Path, sync: Sync, word: &str) -> Result<(), Failure> {
     let quota = quota()?;
     let (mut ours, mut redis, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..3 {
-        redis.push(per_second(lasts, async || Line::connect(server.port).await)?);
+        redis.push(per_second(lasts, async || {
+            Line::connect(server.port).await
+        })?);
         let before = store.batches();
         ours.push(per_second(lasts, async || {
             Ok(Ours {

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use jeton_core::{Act, Cost, Micros, Op, Plan, Quota, RuleId, Store, Submitted, When};
-use jeton_disk::{DiskStore, Opened, Settings, Sync};
+use jeton_disk::{DiskStore, OpenError, Opened, Settings, Sync};
 use jeton_memory::Table;
 use jeton_testkit::random::Random;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
@@ -28,11 +30,20 @@ impl Small {
     fn open(folder: TempDir, now: u64) -> Self {
         let disk = Moody::new();
         let at = settings(folder.path(), Sync::Always);
-        let store = DiskStore::open_on(Arc::new(disk.clone()), &at, Micros::new(now)).unwrap();
+        let open = || DiskStore::open_on(Arc::new(disk.clone()), &at, Micros::new(now));
+        let mut store = open();
+        // A process that another test is just starting has our lock until it is another program.
+        for _ in 0..100 {
+            if !matches!(store, Err(OpenError::InUse { .. })) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+            store = open();
+        }
         Self {
+            store: Some(store.unwrap()),
             disk,
             folder,
-            store: Some(store),
         }
     }
 
