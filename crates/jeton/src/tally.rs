@@ -59,6 +59,11 @@ impl Tally {
         self.beside.brought.get(outcome)
     }
 
+    /// How many such decisions the store did not give.
+    pub fn store_errors_of_brought(&self, kind: StoreErrorKind) -> u64 {
+        self.beside.brought.failures().get(kind)
+    }
+
     /// How often `event` happened.
     pub fn event(&self, event: Event) -> u64 {
         self.beside.events.get(event)
@@ -86,10 +91,16 @@ impl Tally {
     /// The same for several decisions.
     #[inline]
     pub(crate) fn decided_often(&self, rule: usize, outcome: RuleOutcome, times: u64) {
+        if let Some(meter) = self.meter(rule) {
+            meter.count(outcome, times);
+        }
+    }
+
+    #[inline]
+    fn meter(&self, rule: usize) -> Option<&RuleMeter> {
         match self.rules.get(rule) {
-            Some(meter) => meter.count(outcome, times),
-            None if rule == BROUGHT => self.beside.brought.count(outcome, times),
-            None => {}
+            None if rule == BROUGHT => Some(&self.beside.brought),
+            meter => meter.map(|meter| &**meter),
         }
     }
 
@@ -122,7 +133,7 @@ impl Tally {
     /// An answer that the store did not give, with the rules that it would have been about.
     #[cold]
     pub(crate) fn store_failed(&self, kind: StoreErrorKind, rules: impl Iterator<Item = usize>) {
-        for meter in rules.filter_map(|rule| self.rules.get(rule)) {
+        for meter in rules.filter_map(|rule| self.meter(rule)) {
             meter.failures().count(kind);
         }
         self.beside.failures.count(kind);
