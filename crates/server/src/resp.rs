@@ -11,6 +11,7 @@
 mod answer;
 mod commands;
 mod connection;
+mod crew;
 mod listen;
 pub mod protocol;
 mod session;
@@ -18,3 +19,7 @@ mod throttle;
 mod turn;
 
 pub use listen::{Bound, bind};
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation)]
+mod tests;

@@ -25,7 +25,7 @@ pub(super) enum Name {
 }
 
 /// What is known of a command.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) name: Name,
     /// As it is written, in small letters.

@@ -37,6 +37,9 @@ pub(super) struct Connection<S> {
     sent: usize,
     /// No more commands are read; what is there to be sent is.
     is_over: bool,
+    /// Whether a command was read, or what was to be sent is, since that was last asked: single bytes of
+    /// either are none.
+    has_progressed: bool,
 }
 
 /// What comes after one turn.
@@ -66,26 +69,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             out: Vec::new(),
             sent: 0,
             is_over: false,
+            has_progressed: false,
         }
     }
 
     /// Serves until the client leaves, breaks the protocol or takes too long, or `stopped` completes.
     pub(super) async fn serve(mut self, door: &Arc<Door>, stopped: impl Future<Output = ()>) {
         let mut stopped = std::pin::pin!(stopped);
+        let mut is_stopped = false;
         let mut patience = std::pin::pin!(Patience::new(door.idle_timeout));
         loop {
             let next = poll_fn(|cx| {
                 if let Poll::Ready(next) = self.turn(door, cx) {
-                    patience.as_mut().get_mut().progressed();
+                    if std::mem::take(&mut self.has_progressed) {
+                        patience.as_mut().get_mut().progressed();
+                    }
                     return Poll::Ready(next);
                 }
-                let is_stopped = stopped.as_mut().poll(cx).is_ready();
-                // Whoever is told to stop between two commands has nothing left to say.
-                if is_stopped && self.waiting() == Waiting::ForCommand {
-                    return Poll::Ready(Next::End);
-                }
-                let is_lost = patience.as_mut().get_mut().poll_lost(self.waiting(), cx);
-                if is_lost {
+                is_stopped = is_stopped || stopped.as_mut().poll(cx).is_ready();
+                // Whoever is told to stop has nothing left to say but what is decided.
+                let is_over = is_stopped && self.waiting() != Waiting::ToSend
+                    || patience.as_mut().get_mut().poll_lost(self.waiting(), cx);
+                if is_over {
                     Poll::Ready(Next::End)
                 } else {
                     Poll::Pending
@@ -160,6 +165,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         turn.answers.clear();
         let input = input.get(..*filled).unwrap_or_default();
         let Read { taken, why } = self.session.read(input, &door.house, turn);
+        self.has_progressed |= taken > 0;
         self.held.clear();
         let rest = input.get(taken..).unwrap_or_default();
         if rest.is_empty() {
@@ -207,6 +213,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         (self.out, self.sent) = (Vec::new(), 0);
+        self.has_progressed = true;
         Poll::Ready(Ok(()))
     }
 

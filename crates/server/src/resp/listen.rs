@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -9,11 +10,12 @@ use std::time::{Duration, Instant};
 use jeton::Gate;
 use jeton::policy::Resp;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{mpsc, watch};
 
 use super::connection::Connection;
+use super::crew::Crew;
 use super::protocol::{Version, Writer};
 use super::session::{House, Session};
 use crate::doors::{Doorkeeper, Guest};
@@ -111,8 +113,9 @@ impl Bound {
         let (stop, stopped) = watch::channel(false);
         // Every connection holds a sender: when all are gone, so are they.
         let (here, mut left) = mpsc::channel::<()>(1);
+        let crew = Crew::start();
         tokio::select! {
-            () = accept_all(&listener, &door, &stopped, &here) => {}
+            () = accept_all(&listener, &door, &stopped, &here, &crew) => {}
             () = shutdown => {}
         }
         drop((listener, here));
@@ -128,35 +131,66 @@ async fn accept_all(
     door: &Arc<Door>,
     stopped: &watch::Receiver<bool>,
     here: &mpsc::Sender<()>,
+    crew: &Crew,
 ) {
     let mut accepting = Accepting::new("the Redis door");
+    let welcome = |stream| welcome(stream, door, stopped, here, crew);
     loop {
         let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                prepare(&stream);
-                welcome(stream, door, stopped, here);
-            }),
-            Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
-                welcome(stream, door, stopped, here);
-            }),
+            Listener::Tcp(listener) => {
+                let accepted = listener.accept().await;
+                accepted.and_then(|(stream, _)| {
+                    prepare(&stream);
+                    stream.into_std().map(Accepted::Tcp)
+                })
+            }
+            Listener::Unix { listener, .. } => {
+                let accepted = listener.accept().await;
+                accepted.and_then(|(stream, _)| stream.into_std().map(Accepted::Unix))
+            }
         };
-        accepting.note(accepted).await;
+        accepting.note(accepted.map(welcome)).await;
     }
 }
 
-fn welcome<S>(stream: S, door: &Arc<Door>, stopped: &watch::Receiver<bool>, here: &mpsc::Sender<()>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+/// A client's socket on its way to the thread that serves it.
+enum Accepted {
+    Tcp(std::net::TcpStream),
+    Unix(std::os::unix::net::UnixStream),
+}
+
+fn welcome(
+    stream: Accepted,
+    door: &Arc<Door>,
+    stopped: &watch::Receiver<bool>,
+    here: &mpsc::Sender<()>,
+    crew: &Crew,
+) {
     let Some(guest) = door.house.keeper.admit() else {
-        tokio::spawn(turn_away(stream));
-        return;
+        return match stream {
+            Accepted::Tcp(stream) => turn_away(stream),
+            Accepted::Unix(stream) => turn_away(stream),
+        };
     };
     let (door, stopped, here) = (Arc::clone(door), stopped.clone(), here.clone());
-    tokio::spawn(async move {
-        serve(stream, &door, stopped, guest).await;
+    crew.serve(async move {
+        // It is watched by the thread that serves it.
+        match stream {
+            Accepted::Tcp(stream) => match TcpStream::from_std(stream) {
+                Ok(stream) => serve(stream, &door, stopped, guest).await,
+                Err(error) => unwatched(&error),
+            },
+            Accepted::Unix(stream) => match UnixStream::from_std(stream) {
+                Ok(stream) => serve(stream, &door, stopped, guest).await,
+                Err(error) => unwatched(&error),
+            },
+        }
         drop(here);
     });
+}
+
+fn unwatched(error: &io::Error) {
+    tracing::warn!(%error, "a Redis client's socket cannot be watched, and is closed");
 }
 
 async fn serve<S>(stream: S, door: &Arc<Door>, mut stopped: watch::Receiver<bool>, guest: Guest)
@@ -174,16 +208,18 @@ where
     drop(guest);
 }
 
-/// Says why, in the words that Redis has for it, and that clients know.
-async fn turn_away(mut stream: impl AsyncWrite + Unpin) {
+/// Says why, in the words that Redis has for it, and that clients know. It fits into any socket that nothing
+/// was sent to.
+fn turn_away(mut stream: impl Write) {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, Version::Two);
     writer.error(
         "ERR",
         "max number of clients reached: raise `max_connections` in [resp]",
     );
-    // It fits into any socket that nothing was sent to.
-    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&out)).await;
+    if let Err(error) = stream.write_all(&out) {
+        tracing::debug!(%error, "a client was turned away without a word");
+    }
 }
 
 /// Both settings help and neither is needed: a client may be gone again by now.

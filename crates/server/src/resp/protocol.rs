@@ -15,3 +15,7 @@ pub use mistake::Mistake;
 pub use number::{natural, whole};
 pub use read::{Arguments, Found, MAX_ARGUMENTS, MAX_COMMAND, read};
 pub use write::{Version, Writer};
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation)]
+mod tests;

@@ -7,13 +7,18 @@ use super::{ALL, ANY, Entry, named};
 pub(in crate::resp) fn tell(arguments: &[&[u8]], out: &mut Writer<'_>) {
     let Some((word, names)) = arguments.split_first() else {
         out.array(ALL.len());
-        return ALL.iter().for_each(|entry| info(entry, out));
+        for entry in &ALL {
+            info(entry, out);
+        }
+        return;
     };
     match word.to_ascii_lowercase().as_slice() {
         b"count" if names.is_empty() => out.integer(i64::try_from(ALL.len()).unwrap_or_default()),
         b"list" if names.is_empty() => {
             out.array(ALL.len());
-            ALL.iter().for_each(|entry| out.bulk(entry.word.as_bytes()));
+            for entry in &ALL {
+                out.bulk(entry.word.as_bytes());
+            }
         }
         b"info" if names.is_empty() => tell(&[], out),
         b"info" => {

@@ -74,9 +74,8 @@ fn array<'a>(input: &'a [u8], arguments: &mut Arguments<'a>) -> Result<Found, Mi
             return Err(Mistake::TooLong);
         }
         let end = start + length;
-        let (argument, rest) = match (input.get(start..end), input.get(end..)) {
-            (Some(argument), Some(rest)) => (argument, rest),
-            _ => return Ok(Found::Part),
+        let (Some(argument), Some(rest)) = (input.get(start..end), input.get(end..)) else {
+            return Ok(Found::Part);
         };
         match rest {
             [b'\r', b'\n', ..] => {}
@@ -96,6 +95,18 @@ const MAX_DIGITS: usize = 10;
 #[inline]
 fn length(input: &[u8], start: usize) -> Result<Option<(i64, usize)>, Mistake> {
     let line = input.get(start..).unwrap_or_default();
+    match line {
+        // Most are so short.
+        [digit @ b'0'..=b'9', b'\r', b'\n', ..] => Ok(Some((i64::from(digit - b'0'), start + 3))),
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            let length = 10 * i64::from(tens - b'0') + i64::from(ones - b'0');
+            Ok(Some((length, start + 4)))
+        }
+        line => longer_length(line, input.len()),
+    }
+}
+
+fn longer_length(line: &[u8], input_end: usize) -> Result<Option<(i64, usize)>, Mistake> {
     let (sign, digits) = match line {
         [b'-', digits @ ..] => (-1, digits),
         digits => (1, digits),
@@ -105,7 +116,7 @@ fn length(input: &[u8], start: usize) -> Result<Option<(i64, usize)>, Mistake> {
         match byte {
             b'0'..=b'9' if at < MAX_DIGITS => length = length * 10 + i64::from(byte - b'0'),
             b'\r' if at > 0 => {
-                let end = input.len() - digits.len() + at + 2;
+                let end = input_end - digits.len() + at + 2;
                 return match digits.get(at + 1) {
                     None => Ok(None),
                     Some(b'\n') => Ok(Some((sign * length, end))),

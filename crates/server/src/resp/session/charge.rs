@@ -32,7 +32,7 @@ impl Session {
         };
         if let Err(what) = named(verb, arguments, house, turn) {
             self.say(turn, |out| {
-                out.error("ERR", format!("{}: {what}", entry.word))
+                out.error("ERR", format!("{}: {what}", entry.word));
             });
         }
     }
@@ -60,7 +60,7 @@ impl Session {
             }
             (Err(refused), _) | (_, Err(refused)) => {
                 self.say(turn, |out| {
-                    out.error("ERR", format!("{}: {refused}", entry.word))
+                    out.error("ERR", format!("{}: {refused}", entry.word));
                 });
             }
         }

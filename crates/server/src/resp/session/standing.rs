@@ -26,10 +26,12 @@ pub(super) struct Standing {
 /// Why a command is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    NoToken,
-    NoOperator,
-    /// And nobody is one.
-    NoOperators,
+    /// For want of a token.
+    Token,
+    /// The token is not that of operators.
+    Operators,
+    /// There is no token for operators.
+    NobodyMay,
 }
 
 impl Standing {
@@ -46,11 +48,10 @@ impl Standing {
         match (needs, self.caller) {
             (Needs::Nothing, _) | (_, Caller::Operator) | (Needs::User, Caller::User) => Ok(()),
             (Needs::User, _) if !self.has_token => Ok(()),
-            (Needs::User, _) => Err(Refused::NoToken),
             (Needs::Operator, _) if !self.has_token && !self.has_admin => Ok(()),
-            (Needs::Operator, _) if !self.has_admin => Err(Refused::NoOperators),
-            (Needs::Operator, Caller::User) => Err(Refused::NoOperator),
-            (Needs::Operator, _) => Err(Refused::NoToken),
+            (Needs::Operator, _) if !self.has_admin => Err(Refused::NobodyMay),
+            (Needs::Operator, Caller::User) => Err(Refused::Operators),
+            _ => Err(Refused::Token),
         }
     }
 }
@@ -58,9 +59,9 @@ impl Standing {
 impl Refused {
     pub(super) fn write(self, out: &mut Writer<'_>) {
         match self {
-            Self::NoToken => out.error("NOAUTH", "Authentication required."),
-            Self::NoOperator => out.error("NOPERM", "this is for operators: AUTH with the admin token"),
-            Self::NoOperators => out.error(
+            Self::Token => out.error("NOAUTH", "Authentication required."),
+            Self::Operators => out.error("NOPERM", "this is for operators: AUTH with the admin token"),
+            Self::NobodyMay => out.error(
                 "NOPERM",
                 "this is for operators, and there is no token for them: set `admin_token` in [resp]",
             ),
