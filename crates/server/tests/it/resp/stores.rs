@@ -21,9 +21,8 @@ fn a_pipeline_takes_one_round_trip_and_keeps_its_order() {
     let jeton = over(&proxy.url(), "pipeline:", RULE);
     let mut client = Client::to(&jeton);
     // The script for both kinds of counters is on the server before the order is looked at.
-    client
-        .send("CL.THROTTLE warm 9 1 60\r\nJETON.TAKE api warm\r\n")
-        .lines(12);
+    let warm = "CL.THROTTLE warm 99 1 3600\r\nJETON.TAKE api warm\r\n";
+    client.send(warm.repeat(20)).lines(20 * 12);
     proxy.set(Fault::Slow(ROUND_TRIP));
     let mut pipeline = Vec::new();
     for number in 0..100 {
@@ -50,7 +49,7 @@ fn a_pipeline_takes_one_round_trip_and_keeps_its_order() {
     assert!(took >= ROUND_TRIP && took < 12 * ROUND_TRIP, "{took:?}");
     assert_eq!(
         jeton.metric("jeton_decisions_total{rule=\"resp\",outcome=\"allowed\"} "),
-        51
+        70
     );
     assert_eq!(
         jeton.metric("jeton_decisions_total{rule=\"resp\",outcome=\"denied\"} "),
