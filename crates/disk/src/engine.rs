@@ -3,18 +3,24 @@
 use core::fmt;
 use std::path::{Path, PathBuf};
 
-use jeton_core::{Kind, Micros, Note, Span};
+use jeton_core::{Kind, Micros, Span};
 use redb::{
-    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, Table,
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend,
+    WriteTransaction,
 };
 
 use crate::batch::{Batch, Key};
 use crate::format::{
-    BATCH, LATEST, META, NOTES, PARTS, SEED, STATES, migrate, number, stamp, step_back,
+    BATCH, JOURNAL, LATEST, META, NOTES, PARTS, SEED, STATES, migrate, number, stamp, step_back,
 };
 use crate::health::Trouble;
+use crate::inner::NoteChange;
+use crate::journal::Journal;
 use crate::medium::Medium;
-use crate::parts::{Change, Parts, is_split, split};
+use crate::notes;
+use crate::parts::{Parts, is_long, is_split};
+use crate::places::Places;
+use crate::row::{Row, Word};
 use crate::sweep::{Hand, Space};
 
 /// Pages of the file that are kept in memory, in bytes.
@@ -25,15 +31,20 @@ pub(crate) struct Engine {
     db: Database,
     file: PathBuf,
     parts: Parts,
+    journal: Journal,
+    /// So much of the journal stays.
+    journal_bytes: usize,
     hand: Hand,
     batches: u64,
+    /// The instant of the latest change.
+    latest: Micros,
 }
 
 /// What a batch brings besides states.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     /// Notes set, or removed, in their order.
-    pub(crate) notes: Vec<(Box<[u8]>, Option<Note>)>,
+    pub(crate) notes: Vec<NoteChange>,
     /// The instant of the latest change.
     pub(crate) latest: Option<Micros>,
 }
@@ -91,6 +102,7 @@ pub(crate) fn make(medium: &dyn Medium, file: &Path, seed: [u8; 16]) -> Result<(
     transaction.open_table(STATES)?;
     transaction.open_table(PARTS)?;
     transaction.open_table(NOTES)?;
+    transaction.open_table(JOURNAL)?;
     transaction.commit()?;
     Ok(())
 }
@@ -108,15 +120,21 @@ impl Engine {
                 parts.note(Key { hash, kind }, name, bytes.value());
             }
         }
+        let journal = Journal::read(&reading.open_table(JOURNAL)?)?;
         let meta = reading.open_table(META)?;
-        let batches = number(&meta, BATCH)?.unwrap_or(0);
+        let (batches, latest) = (number(&meta, BATCH)?, number(&meta, LATEST)?);
         drop(meta);
         reading.close()?;
         Ok(Self {
-            batches,
+            batches: journal.last().max(batches).unwrap_or(0),
+            latest: journal
+                .latest()
+                .unwrap_or(Micros::stored(latest.unwrap_or(0))),
             db,
             file: file.to_owned(),
             parts,
+            journal,
+            journal_bytes: medium.journal_bytes(),
             hand: Hand::default(),
         })
     }
@@ -134,44 +152,102 @@ impl Engine {
 
     fn write(&mut self, batch: &Batch, aside: &Aside, now: Micros) -> Result<(), redb::Error> {
         let transaction = self.db.begin_write()?;
-        {
-            let mut rows = Rows {
-                states: transaction.open_table(STATES)?,
-                parts: transaction.open_table(PARTS)?,
-                kept: &mut self.parts,
-            };
+        self.batches += 1;
+        self.latest = aside.latest.unwrap_or(self.latest);
+        self.hand.owe(batch.len());
+        let apart = |&(key, bytes): &(Key, Option<&[u8]>)| {
+            bytes.is_some_and(is_long) || self.parts.has(key)
+        };
+        let (apart, rest): (Vec<_>, Vec<_>) = batch.iter().partition(apart);
+        if Journal::takes(&rest) {
+            self.note_down(&transaction, &apart, &rest)?;
+        } else {
+            self.move_all(&transaction)?;
+            let mut places = Places::open(&transaction, &mut self.parts)?;
             for (key, bytes) in batch.iter() {
-                rows.set(key, bytes)?;
+                places.set(key, bytes)?;
             }
-            let pace = self.hand.pace(batch.len());
-            for key in self.hand.find(&rows.states, pace, now)? {
-                rows.set(key, None)?;
-            }
-            let mut notes = transaction.open_table(NOTES)?;
-            for (name, note) in &aside.notes {
-                match note {
-                    Some(note) => drop(notes.insert(&**name, &*note_bytes(note))?),
-                    None => drop(notes.remove(&**name)?),
-                }
-            }
-            if self.hand.is_round() {
-                let over = |note: Note| !note.is_in_force(now);
-                notes.retain(|_, bytes| !read_note(&[], bytes).is_some_and(over))?;
-            }
-            let mut meta = transaction.open_table(META)?;
-            if let Some(latest) = aside.latest {
-                meta.insert(LATEST, &latest.get().to_le_bytes()[..])?;
-            }
-            self.batches += 1;
-            meta.insert(BATCH, &self.batches.to_le_bytes()[..])?;
         }
+        if self.hand.is_due() {
+            self.sweep(&transaction, now)?;
+        }
+        notes::write(&transaction, &aside.notes)?;
         Ok(transaction.commit()?)
+    }
+
+    /// Writes a row of the journal; states with parts go to their places at once.
+    fn note_down(
+        &mut self,
+        transaction: &WriteTransaction,
+        apart: &[(Key, Option<&[u8]>)],
+        rest: &[(Key, Option<&[u8]>)],
+    ) -> Result<(), redb::Error> {
+        let mut row = Row::new(self.latest);
+        let gone_ahead = apart.iter().map(|&(key, _)| (key, Word::InPlace));
+        let word = |&(key, bytes): &(Key, Option<_>)| (key, bytes.map_or(Word::Removed, Word::Put));
+        for (key, word) in gone_ahead.chain(rest.iter().map(word)) {
+            row.add(key, word);
+            self.journal.hear(key, word);
+        }
+        let mut rows = transaction.open_table(JOURNAL)?;
+        rows.insert(self.batches, row.bytes())?;
+        self.journal
+            .note(self.batches, self.latest, row.bytes().len());
+        let stretch = if self.journal.is_full(self.journal_bytes) {
+            self.journal.stretch(rest.len())
+        } else {
+            Vec::new()
+        };
+        for number in self.journal.take_moved() {
+            rows.remove(number)?;
+        }
+        if apart.is_empty() && stretch.is_empty() {
+            return Ok(());
+        }
+        let mut places = Places::open(transaction, &mut self.parts)?;
+        for &(key, bytes) in apart {
+            places.set(key, bytes)?;
+        }
+        for (key, bytes) in stretch {
+            places.set(key, bytes.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Moves all states to their places, and says so in the meta data.
+    fn move_all(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        if self.journal.last().is_some() {
+            let mut places = Places::open(transaction, &mut self.parts)?;
+            for (key, bytes) in self.journal.take_all() {
+                places.set(key, bytes.as_deref())?;
+            }
+            transaction.delete_table(JOURNAL)?;
+            transaction.open_table(JOURNAL)?;
+        }
+        let mut meta = transaction.open_table(META)?;
+        meta.insert(LATEST, &self.latest.get().to_le_bytes()[..])?;
+        meta.insert(BATCH, &self.batches.to_le_bytes()[..])?;
+        Ok(())
+    }
+
+    /// Removes some of what is over at `now`.
+    fn sweep(&mut self, transaction: &WriteTransaction, now: Micros) -> Result<(), redb::Error> {
+        let mut places = Places::open(transaction, &mut self.parts)?;
+        for key in self.hand.find(&places.states, now)? {
+            places.set(key, None)?;
+        }
+        if self.hand.is_round() {
+            notes::sweep(transaction, now)?;
+        }
+        Ok(())
     }
 
     /// Moves everything back with the clock, which shows `now`.
     pub(crate) fn step_back(&mut self, difference: Span, now: Micros) -> Result<(), redb::Error> {
-        let kept = notes(&self.db)?.unwrap_or_default();
+        let kept = notes::all(&self.db)?.unwrap_or_default();
         let transaction = self.db.begin_write()?;
+        self.latest = now;
+        self.move_all(&transaction)?;
         {
             let mut states = transaction.open_table(STATES)?;
             let mut moved = Vec::new();
@@ -184,19 +260,22 @@ impl Engine {
             for (key, bytes) in moved {
                 states.insert(key, &*bytes)?;
             }
-            let mut notes = transaction.open_table(NOTES)?;
-            for mut note in kept {
-                note.until = note.until.map(|until| until.saturating_sub(difference));
-                notes.insert(&*note.name, &*note_bytes(&note))?;
-            }
-            let mut meta = transaction.open_table(META)?;
-            meta.insert(LATEST, &now.get().to_le_bytes()[..])?;
         }
+        notes::step_back(&transaction, kept, difference)?;
         Ok(transaction.commit()?)
     }
 
-    /// Closes the file; how many batches it holds.
-    pub(crate) fn close(self) -> Result<u64, Trouble> {
+    /// Closes the file, with all states in their places; how many batches it holds.
+    pub(crate) fn close(mut self) -> Result<u64, Trouble> {
+        let mut settle = || -> Result<(), redb::Error> {
+            if self.journal.last().is_some() {
+                let transaction = self.db.begin_write()?;
+                self.move_all(&transaction)?;
+                transaction.commit()?;
+            }
+            Ok(())
+        };
+        settle()?;
         self.db.close().map_err(redb::Error::from)?;
         Ok(self.batches)
     }
@@ -222,7 +301,7 @@ impl Engine {
         let states =
             || -> Result<u64, redb::Error> { Ok(self.db.begin_read()?.open_table(STATES)?.len()?) };
         Ok(Space {
-            states: states()?,
+            states: states()? + self.journal.len() as u64,
             parts_bytes: self.parts.bytes(),
             file_bytes: std::fs::metadata(&self.file)?.len(),
         })
@@ -235,43 +314,8 @@ impl Engine {
     }
 }
 
-/// The states of a file that is being written to.
-struct Rows<'t> {
-    states: Table<'t, (u64, u8), &'static [u8]>,
-    parts: Table<'t, (u64, u8, u64), &'static [u8]>,
-    kept: &'t mut Parts,
-}
-
-impl Rows<'_> {
-    /// Sets a state, or removes it.
-    fn set(&mut self, key: Key, bytes: Option<&[u8]>) -> Result<(), redb::Error> {
-        let Key { hash, kind } = key;
-        let id = (hash, kind as u8);
-        let split = bytes.and_then(|bytes| split(kind, bytes));
-        match (&split, bytes) {
-            (Some(split), _) => drop(self.states.insert(id, split.head)?),
-            (None, Some(bytes)) => drop(self.states.insert(id, bytes)?),
-            (None, None) => drop(self.states.remove(id)?),
-        }
-        if !kind.has_tail() {
-            return Ok(());
-        }
-        for change in self.kept.become_those_of(key, split.as_ref()) {
-            match change {
-                Change::Put(name, bytes) => {
-                    self.parts.insert((hash, kind as u8, name), bytes)?;
-                }
-                Change::Remove(name) => {
-                    self.parts.remove((hash, kind as u8, name))?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Shows `each` every state of a file, whole; it says whether to go on.
-pub(crate) fn states(db: &Database, each: Each<'_>) -> Result<(), redb::Error> {
+pub(crate) fn states(db: &Database, journal: &Journal, each: Each<'_>) -> Result<(), redb::Error> {
     let reading = db.begin_read()?;
     let parts = reading.open_table(PARTS)?;
 
@@ -279,6 +323,10 @@ pub(crate) fn states(db: &Database, each: Each<'_>) -> Result<(), redb::Error> {
     for row in reading.open_table(STATES)?.iter()? {
         let (key, bytes) = row?;
         let (hash, kind) = key.value();
+        let known = Kind::from_number(kind).map(|kind| Key { hash, kind });
+        if known.is_some_and(|key| journal.says(key)) {
+            continue;
+        }
         whole.clear();
         whole.extend_from_slice(bytes.value());
         if is_split(&whole) {
@@ -287,40 +335,16 @@ pub(crate) fn states(db: &Database, each: Each<'_>) -> Result<(), redb::Error> {
             }
         }
         if !each(hash, kind, &mut whole) {
-            break;
+            return Ok(());
+        }
+    }
+    for (key, bytes) in journal.states() {
+        let Some(bytes) = bytes else { continue };
+        whole.clear();
+        whole.extend_from_slice(bytes);
+        if !each(key.hash, key.kind as u8, &mut whole) {
+            return Ok(());
         }
     }
     Ok(())
-}
-
-/// The notes of a file; none for bytes that are no note.
-pub(crate) fn notes(db: &Database) -> Result<Option<Vec<Note>>, redb::Error> {
-    let mut notes = Vec::new();
-    for row in db.begin_read()?.open_table(NOTES)?.iter()? {
-        let (name, bytes) = row?;
-        match read_note(name.value(), bytes.value()) {
-            Some(note) => notes.push(note),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(notes))
-}
-
-fn note_bytes(note: &Note) -> Vec<u8> {
-    let until = note.until.map_or(u64::MAX, Micros::get);
-    [&until.to_le_bytes(), &*note.value].concat()
-}
-
-fn read_note(name: &[u8], bytes: &[u8]) -> Option<Note> {
-    let (until, value) = bytes.split_first_chunk()?;
-    let until = match u64::from_le_bytes(*until) {
-        u64::MAX => None,
-        until if until <= Micros::HORIZON.get() => Some(Micros::stored(until)),
-        _ => return None,
-    };
-    Some(Note {
-        name: name.into(),
-        value: value.into(),
-        until,
-    })
 }

@@ -5,8 +5,12 @@
 //! table    key                       value
 //! meta     "format"                  version, u32 little endian like all numbers in values
 //! meta     "seed"                    the secret of the key hash, 16 bytes
-//! meta     "latest"                  instant of the latest change kept, µs, u64
-//! meta     "batch"                   how many batches have been written, u64
+//! meta     "latest"                  instant of the latest change kept, µs, u64; a row of the journal
+//!                                    names a later one
+//! meta     "batch"                   how many batches had been written when the journal was empty
+//!                                    last, u64
+//! journal  number of a batch, u64    a row as crate::row writes it; what the last row says of a state
+//!                                    counts, not what stands below
 //! states   (hash u64, kind u8)       a state as jeton_core::codec writes it; of one with more than
 //!                                    64 entries, all but the entries
 //! parts    (hash u64, kind u8,       entries of such a state, as the codec writes them
@@ -29,6 +33,7 @@ pub(crate) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("
 pub(crate) const STATES: TableDefinition<'_, (u64, u8), &[u8]> = TableDefinition::new("states");
 pub(crate) const PARTS: TableDefinition<'_, (u64, u8, u64), &[u8]> = TableDefinition::new("parts");
 pub(crate) const NOTES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("notes");
+pub(crate) const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
 
 pub(crate) const SEED: &str = "seed";
 pub(crate) const LATEST: &str = "latest";

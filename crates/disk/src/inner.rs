@@ -1,12 +1,12 @@
 //! What the store, its writer and those who wait share.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jeton_core::{Answers, Note, Plan, Reading};
 use jeton_memory::Table;
 
 use crate::changes::Changes;
+use crate::figures::Done;
 use crate::progress::Progress;
 
 /// A note that was set or removed.
@@ -19,8 +19,7 @@ pub(crate) struct Inner {
     pub(crate) changes: Changes,
     pub(crate) progress: Progress,
     notes: Mutex<Vec<NoteChange>>,
-    /// How many batches are on disk.
-    pub(crate) batches: AtomicU64,
+    pub(crate) done: Done,
 }
 
 impl Inner {
@@ -30,16 +29,17 @@ impl Inner {
             changes: Changes::new(),
             progress,
             notes: Mutex::default(),
-            batches: AtomicU64::new(0),
+            done: Done::default(),
         }
     }
 
-    /// Decides a plan; in which epoch it changed something, 0 for none.
+    /// Decides plans; in which epoch they changed something last, 0 for none.
     #[inline]
-    pub(crate) fn decide(&self, plan: Plan<'_>, reading: Reading, out: &mut Answers) -> u64 {
+    pub(crate) fn decide(&self, plans: &[Plan<'_>], reading: Reading, out: &mut Answers) -> u64 {
         let stir = || self.progress.stir();
-        let mut journal = self.changes.journal(plan.ops().len(), reading.at(), stir);
-        self.table.decide(plan, reading, &mut journal, out);
+        let ops = plans.iter().map(|plan| plan.ops().len()).max();
+        let mut journal = self.changes.journal(ops.unwrap_or(0), reading.at(), stir);
+        self.table.decide_each(plans, reading, &mut journal, out);
         journal.epoch
     }
 

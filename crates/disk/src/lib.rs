@@ -15,15 +15,20 @@
 mod batch;
 mod changes;
 mod engine;
+mod figures;
 mod folder;
 mod format;
 mod health;
 mod inner;
+mod journal;
 mod medium;
+mod notes;
 mod open;
 mod owned;
 mod parts;
+mod places;
 mod progress;
+mod row;
 mod settings;
 mod store;
 mod sweep;
@@ -32,6 +37,7 @@ mod wait;
 mod watch;
 mod writer;
 
+pub use figures::Figures;
 pub use health::{Health, Trouble, TroubleKind};
 #[doc(hidden)]
 pub use medium::{Disk, Medium};

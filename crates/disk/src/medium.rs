@@ -15,6 +15,12 @@ pub trait Medium: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// As the system says.
     fn open(&self, file: &Path, new: bool) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// So many bytes may stand in the journal before its states move to their places: a tenth of what
+    /// 100 000 states take up saves most of the pages, and leaves room in [`crate::BYTES_AT_LEAST`].
+    fn journal_bytes(&self) -> usize {
+        1 << 20
+    }
 }
 
 /// The file system.

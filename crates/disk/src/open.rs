@@ -11,8 +11,10 @@ use redb::{Database, ReadableDatabase};
 
 use crate::engine::{self, Engine, database};
 use crate::folder::{Folder, Taken};
-use crate::format::{self, BATCH, LATEST, META, SEED, Standing};
+use crate::format::{self, BATCH, JOURNAL, LATEST, META, SEED, Standing};
+use crate::journal::Journal;
 use crate::medium::Medium;
+use crate::notes;
 use crate::trial::OnTrial;
 use crate::wait::at_once;
 use crate::{Settings, SettingsError, TroubleKind};
@@ -230,7 +232,10 @@ fn read(
         let wrong = || Refused::Damaged(format!("its {name} makes no sense"));
         format::number(&meta, name)?.ok_or_else(wrong)
     };
-    let (latest, batch) = (number(LATEST)?, number(BATCH)?);
+    let journal = Journal::read(&db.begin_read()?.open_table(JOURNAL)?)?;
+    let (latest, batch) = (Micros::stored(number(LATEST)?), number(BATCH)?);
+    let latest = journal.latest().unwrap_or(latest);
+    let batch = journal.last().unwrap_or(batch).max(batch);
     if closed_after.is_some_and(|closed| batch < closed) {
         return Err(damaged("its latest changes are missing"));
     }
@@ -240,11 +245,11 @@ fn read(
     })
     .map_err(Refused::Table)?;
     let mut opened = Opened {
-        stepped_back: Micros::stored(latest).since(now),
+        stepped_back: latest.since(now),
         ..Opened::default()
     };
-    restore_states(db, &table, now, &mut opened)?;
-    for note in engine::notes(db)?.ok_or_else(|| damaged("a note makes no sense"))? {
+    restore_states(db, &journal, &table, now, &mut opened)?;
+    for note in notes::all(db)?.ok_or_else(|| damaged("a note makes no sense"))? {
         restore_note(&table, note, now, &mut opened);
     }
     Ok((table, opened, standing))
@@ -252,12 +257,13 @@ fn read(
 
 fn restore_states(
     db: &Database,
+    journal: &Journal,
     table: &Table,
     now: Micros,
     opened: &mut Opened,
 ) -> Result<(), Refused> {
     let mut wrong = None;
-    engine::states(db, &mut |hash, kind, bytes| {
+    engine::states(db, journal, &mut |hash, kind, bytes| {
         format::step_back(kind, bytes, opened.stepped_back);
         let state = match codec::decode(bytes) {
             Ok(state) if state.kind as u8 == kind => state,

@@ -33,13 +33,18 @@ pub(crate) struct Split<'a> {
     kind: Kind,
 }
 
+/// Whether a state has so many entries that they are kept apart from it.
+pub(crate) fn is_long(bytes: &[u8]) -> bool {
+    bytes.len() >= HEAD + (FEW + 1) * ENTRY
+}
+
 /// Splits a state with many entries.
 pub(crate) fn split(kind: Kind, bytes: &[u8]) -> Option<Split<'_>> {
-    let (head, tail) = bytes.split_at_checked(HEAD)?;
-    let (entries, _) = tail.as_chunks::<ENTRY>();
-    if entries.len() <= FEW {
+    if !is_long(bytes) {
         return None;
     }
+    let (head, tail) = bytes.split_at_checked(HEAD)?;
+    let (entries, _) = tail.as_chunks::<ENTRY>();
     let mut entries = entries.to_vec();
     if kind == Kind::Concurrency {
         // Holders stand in any order.
@@ -133,6 +138,11 @@ impl Parts {
     /// What they take up.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether a state has any.
+    pub(crate) fn has(&self, key: Key) -> bool {
+        key.kind.has_tail() && self.of.contains_key(&key)
     }
 
     /// Brings the parts of a state to those of `split`, and tells what that takes.

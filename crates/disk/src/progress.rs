@@ -118,10 +118,21 @@ impl Progress {
         self.work.notify_one();
     }
 
+    /// What has been decided is still to be written, and nothing more is decided.
     pub(crate) fn close(&self) {
-        self.lock().closing = true;
+        let mut state = self.lock();
+        state.closing = true;
+        let mut woken = Vec::new();
+        self.judge(&mut state, &mut woken);
+        drop(state);
         self.work.notify_one();
         self.clock.notify_one();
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether an epoch is on disk.
+    pub(crate) fn has_reached(&self, epoch: u64) -> bool {
+        self.lock().durable >= epoch
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -217,7 +228,7 @@ impl Progress {
                 .is_some_and(|oldest| oldest.elapsed() >= hold_after(span)),
         };
         let gate = match (late, &state.trouble) {
-            _ if state.closed => Gate::Shut,
+            _ if state.closing => Gate::Shut,
             (false, _) => Gate::Open,
             (true, None) => Gate::Held,
             (true, Some(_)) => Gate::Shut,

@@ -1,8 +1,8 @@
 //! The store.
 
 use std::future::ready;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use jeton_core::{
@@ -16,9 +16,9 @@ use crate::medium::{Disk, Medium};
 use crate::open::{Ready, open};
 use crate::owned::OwnedPlans;
 use crate::progress::{Gate, Progress};
-use crate::wait::{Durable, REFUSED, at_once, held, kept};
+use crate::wait::{Durable, NOT_KEPT, REFUSED, at_once, held, kept};
 use crate::writer::Writer;
-use crate::{Health, OpenError, Opened, Settings, Sync, Trouble, watch};
+use crate::{Figures, Health, OpenError, Opened, Settings, Sync, Trouble, watch};
 
 /// States in the process, kept in a folder.
 ///
@@ -49,7 +49,8 @@ pub struct DiskStore {
     inner: Arc<Inner>,
     sync: Sync,
     opened: Opened,
-    threads: Vec<JoinHandle<()>>,
+    file: PathBuf,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl DiskStore {
@@ -83,16 +84,18 @@ impl DiskStore {
             path: settings.path.clone(),
             error,
         };
+        let file = folder.file();
         let writer = Writer::new(Arc::clone(&inner), folder, medium, engine, now);
-        let mut store = Self {
-            threads: vec![writer.start().map_err(no_thread)?],
+        let store = Self {
+            threads: Mutex::new(vec![writer.start().map_err(no_thread)?]),
             inner,
             sync,
             opened,
+            file,
         };
         if let Sync::Every(span) = sync {
             let watch = watch::start(&store.inner, span).map_err(no_thread)?;
-            store.threads.push(watch);
+            store.threads().push(watch);
         }
         Ok(store)
     }
@@ -119,7 +122,42 @@ impl DiskStore {
 
     /// How many batches have been brought to the disk, with one sync each.
     pub fn batches(&self) -> u64 {
-        self.inner.batches.load(Relaxed)
+        self.inner.done.batches()
+    }
+
+    /// How the writing goes.
+    pub fn figures(&self) -> Figures {
+        let file = std::fs::metadata(&self.file);
+        let changed = self.inner.changes.noted() as u64;
+        let bytes = file.map_or(0, |file| file.len());
+        self.inner.done.figures(changed, bytes)
+    }
+
+    /// Brings to the disk what has been decided, and frees the folder: what a drop does, which has
+    /// nobody to tell how it went. It waits for the disk. Nothing is decided any more from its
+    /// beginning on.
+    ///
+    /// # Errors
+    /// If not all of it could be kept: [`DiskStore::latest_trouble`] says why.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let epoch = self.inner.changes.epoch();
+        self.inner.progress.close();
+        let threads = std::mem::take(&mut *self.threads());
+        let joins_others = !threads.is_empty();
+        for thread in threads {
+            // A thread that panicked has told everybody that the store is closed.
+            let _ = thread.join();
+        }
+        // Whoever comes second has nothing to wait for.
+        if !joins_others || self.inner.progress.has_reached(epoch) {
+            Ok(())
+        } else {
+            Err(NOT_KEPT)
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until everything that has been decided is on disk, and does not let that wait.
@@ -134,9 +172,7 @@ impl DiskStore {
         match self.inner.progress.gate() {
             Gate::Open if self.sync == Sync::Always => self.submit_kept(plans, reading, out),
             Gate::Open => {
-                for &plan in plans {
-                    self.inner.decide(plan, reading, out);
-                }
+                self.inner.decide(plans, reading, out);
                 Submitted::Done
             }
             Gate::Held => {
@@ -150,9 +186,8 @@ impl DiskStore {
     /// Answers when what the answers change is on disk; at once if they change nothing.
     fn submit_kept(&self, plans: &[Plan<'_>], reading: Reading, out: &mut Answers) -> Submitted {
         let mut answers = Answers::new();
-        let decide = |&plan: &Plan<'_>| self.inner.decide(plan, reading, &mut answers);
-        match plans.iter().map(decide).max() {
-            None | Some(0) => {
+        match self.inner.decide(plans, reading, &mut answers) {
+            0 => {
                 for number in 0..answers.len() {
                     match answers.plan(number) {
                         (Ok(verdict), decisions) => out.push(verdict, decisions),
@@ -161,7 +196,7 @@ impl DiskStore {
                 }
                 Submitted::Done
             }
-            Some(epoch) => {
+            epoch => {
                 let inner = Arc::clone(&self.inner);
                 Submitted::Later(Box::pin(kept(inner, epoch, answers)))
             }
@@ -222,11 +257,7 @@ impl Store for DiskStore {
 
 impl Drop for DiskStore {
     fn drop(&mut self) {
-        self.inner.progress.close();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has told everybody that the store is closed.
-            let _ = thread.join();
-        }
+        let _ = self.close();
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is over leaves the disk a little at a time.
 //!
 //! The table forgets a state when it is over and tells nobody. So a hand goes round the states on
-//! disk, and every batch pays for a stretch of the way: twice as many as it has written, or more if
-//! there was time. What has gathered by the time the hand is round is then at most as much again as
+//! disk, and what is written pays for the way: twice as many as were written, or more if there was
+//! time. What has gathered by the time the hand is round is then at most as much again as
 //! what is alive.
 
 use std::time::{Duration, Instant};
@@ -19,25 +19,42 @@ pub const BYTES_PER_KEY: u64 = 300;
 /// What the folder may take up besides, in bytes.
 pub const BYTES_AT_LEAST: u64 = 4 << 20;
 
-/// What is looked at with every batch, at least; and with every second that has passed.
+/// What is looked at besides, at least; and with every second that has passed.
 const LEAST: usize = 64;
 const PER_SECOND: usize = 10_000;
+/// When so many states have been written, or so much time has passed, it goes on.
+const OWED: usize = 512;
+const REST: Duration = Duration::from_secs(1);
 
 /// Where the hand stands.
 #[derive(Debug, Default)]
 pub(crate) struct Hand {
     next: (u64, u8),
     round: bool,
+    /// How many states have been written since it moved.
+    owed: usize,
     moved: Option<Instant>,
 }
 
 impl Hand {
-    /// How many states are looked at with a batch of so many, so long after the one before.
-    pub(crate) fn pace(&self, batch: usize) -> usize {
+    /// So many states have been written.
+    pub(crate) fn owe(&mut self, states: usize) {
+        self.owed = self.owed.saturating_add(states);
+    }
+
+    /// Whether it is to go on.
+    pub(crate) fn is_due(&self) -> bool {
+        let rested = |moved: Instant| moved.elapsed() >= REST;
+        self.owed >= OWED || self.moved.is_none_or(rested)
+    }
+
+    /// How many states are looked at now.
+    fn pace(&self) -> usize {
         let passed = self.moved.map_or(Duration::ZERO, |moved| moved.elapsed());
         let passed = usize::try_from(passed.as_millis()).unwrap_or(usize::MAX);
         let in_time = passed.min(1_000) * PER_SECOND / 1_000;
-        batch.saturating_mul(2).saturating_add(LEAST).max(in_time)
+        let owed = self.owed.saturating_mul(2);
+        owed.saturating_add(LEAST).max(in_time)
     }
 
     /// Whether the last stretch ended a round.
@@ -45,14 +62,14 @@ impl Hand {
         self.round
     }
 
-    /// Goes on past `most` states; which of them are over at `now`.
+    /// Goes on; which of the states it has passed are over at `now`.
     pub(crate) fn find(
         &mut self,
         states: &impl ReadableTable<(u64, u8), &'static [u8]>,
-        most: usize,
         now: Micros,
     ) -> Result<Vec<Key>, redb::Error> {
-        self.moved = Some(Instant::now());
+        let most = self.pace();
+        (self.moved, self.owed) = (Some(Instant::now()), 0);
         let mut over = Vec::new();
         self.walk(states, most, |key, until| {
             if until <= now.get() {

@@ -1,7 +1,6 @@
 //! The thread that brings changes to the disk, batch by batch.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -113,6 +112,7 @@ impl Writer {
         };
         match self.commit(&work, tidies) {
             Ok(()) => {
+                self.inner.done.lays_down();
                 self.inner.progress.reached(work.epoch);
                 self.give_back();
             }
@@ -143,6 +143,7 @@ impl Writer {
             };
             table.show(place, look);
         });
+        self.inner.done.takes_up(states.len());
         let latest = latest.filter(|_| states.len() > 0);
         if let Some(latest) = latest {
             self.seen = (latest, Instant::now());
@@ -165,8 +166,9 @@ impl Writer {
             None => Engine::open(&*self.medium, &self.folder.file())?,
         };
         let engine = self.engine.insert(engine);
+        let begun = Instant::now();
         engine.commit(&work.states, &work.aside, now)?;
-        self.inner.batches.fetch_add(1, Relaxed);
+        self.inner.done.wrote(begun.elapsed());
         Ok(())
     }
 

@@ -48,10 +48,11 @@ impl Clock {
     }
 
     /// Now.
-    #[inline]
+    #[allow(clippy::inline_always)] // a few steps, before the system's own
+    #[inline(always)]
     pub fn now(&self) -> Micros {
         match &self.0 {
-            Source::Boot(carried) => carried.now(boot_us, wall_us),
+            Source::Boot(carried) => carried.since_boot(),
             Source::Tsc(tsc) => tsc.now(),
             Source::Virtual(at) => Micros::new(at.load(Relaxed)),
         }
@@ -109,17 +110,25 @@ impl Carried {
     fn now(&self, steady_us: impl Fn() -> u64, wall_us: impl Fn() -> u64) -> Micros {
         let now_us = steady_us();
         if now_us >= self.next_check_us.load(Relaxed) {
-            // In this order: a thread that is held up between the two readings finds the wall clock
-            // too far back, which is put right by the next one. The other way round it would find it
-            // too far ahead, and every hold-up would move this clock forward for good.
-            let wall_us = wall_us();
-            self.follow(steady_us(), wall_us);
+            self.follow(steady_us, wall_us);
         }
-        Micros::new(now_us + self.offset_us.load(Relaxed))
+        Micros::new(now_us.saturating_add(self.offset_us.load(Relaxed)))
+    }
+
+    /// Time since boot, carried. The system's clock is a call in any case.
+    #[inline(never)]
+    fn since_boot(&self) -> Micros {
+        self.now(boot_us, wall_us)
     }
 
     #[cold]
-    fn follow(&self, steady_us: u64, wall_us: u64) {
+    #[inline(never)]
+    fn follow(&self, steady_us: impl Fn() -> u64, wall_us: impl Fn() -> u64) {
+        // In this order: a thread that is held up between the two readings finds the wall clock too far
+        // back, which is put right by the next one. The other way round it would find it too far ahead,
+        // and every hold-up would move this clock forward for good.
+        let wall_us = wall_us();
+        let steady_us = steady_us();
         self.next_check_us.store(steady_us + CHECK_US, Relaxed);
         self.offset_us
             .fetch_max(wall_us.saturating_sub(steady_us), Relaxed);
@@ -173,8 +182,9 @@ const fn scaled(number: u64, fraction: u64) -> u64 {
 #[inline]
 fn boot_us() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let (secs, nanos) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
-    secs * 1_000_000 + nanos / 1_000
+    // Neither is below zero, and it takes half a million years to wrap.
+    let (secs, nanos) = (now.tv_sec.cast_unsigned(), now.tv_nsec.cast_unsigned());
+    secs.wrapping_mul(1_000_000).wrapping_add(nanos / 1_000)
 }
 
 /// Microseconds of a steady clock. Where it stands still during sleep, the wall clock tells.

@@ -11,11 +11,12 @@
 //! | `http` | `door`: what a decision becomes in HTTP | `http` |
 //! | `until-ready` | `Limiter::until_ready`: wait for one's turn | `tokio`, its timer alone |
 //! | `settling` | `Gate::hold`: charges that responses settle; `Gate::drive`; `http` with it | `tokio`: tasks, timer |
+//! | `disk` | `disk`: states that outlast the process, in a folder | `redb`; Rust 1.90 |
 //! | `redis` | `redis`: states on a Redis or Valkey server | `redis`, `rustls`, `tokio` |
 //! | `tower` | `layer`; `http`, `until-ready` and `settling` with it | `tower-service`, `tower-layer`, `http-body` |
 //!
 //! None is on by default, and none changes what is there without it. The least Rust is 1.88, with
-//! every feature.
+//! every feature but `disk`.
 //!
 //! It does not know HTTP servers, sockets or files: a request is a set of [`policy::Facts`].
 
@@ -48,6 +49,8 @@ pub use jeton_core::{
     QuotaError, Rate, Reading, Receipt, RuleId, Span, Store, StoreError, StoreErrorKind, Submitted,
     When, Written,
 };
+#[cfg(feature = "disk")]
+pub use jeton_disk as disk;
 pub use jeton_memory::{Overflow, Seed, Settings, SettingsError, Stats, Table};
 pub use jeton_policy as policy;
 #[cfg(feature = "redis")]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use jeton_core::{Act, Cost, Decision, Quota, QuotaError, Receipt, RuleId};
+use jeton_core::{Act, Cost, Decision, Kind, Quota, QuotaError, Receipt, RuleId};
 use jeton_memory::{Place, Settings, SettingsError, Table};
 use jeton_policy::{Fault, parse_rate};
 
@@ -26,6 +26,8 @@ use crate::Clock;
 #[derive(Clone)]
 pub struct Limiter {
     quota: Quota,
+    /// That of the quota.
+    kind: Kind,
     table: Arc<Table>,
     clock: Clock,
 }
@@ -67,6 +69,7 @@ impl Limiter {
         let table = Arc::new(Table::new(settings)?);
         Ok(Self {
             quota,
+            kind: quota.kind(),
             table,
             clock,
         })
@@ -131,13 +134,14 @@ impl Limiter {
     /// Where the table keeps the state of a key.
     #[inline]
     pub(crate) fn place(&self, key: &(impl Hash + ?Sized)) -> Place {
-        self.table.place_of(RULE, self.quota.kind(), key)
+        self.table.place_of(RULE, self.kind, key)
     }
 
     #[inline]
     pub(crate) fn act_at(&self, place: Place, act: Act) -> Decision {
-        self.table
-            .act(place, &self.quota, act, self.clock.reading())
+        self.table.prefetch(place);
+        let now = self.clock.reading();
+        self.table.act(place, &self.quota, act, now)
     }
 }
 

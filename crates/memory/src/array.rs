@@ -127,7 +127,7 @@ impl Array {
 #[allow(clippy::cast_possible_truncation)] // below the length
 #[inline]
 pub(crate) const fn home(hash: u64, len: usize) -> usize {
-    (((hash >> 32) * len as u64) >> 32) as usize
+    ((hash >> 32).wrapping_mul(len as u64) >> 32) as usize
 }
 
 enum Search {

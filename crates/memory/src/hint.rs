@@ -15,13 +15,9 @@ pub(crate) struct Hint {
 
 impl Hint {
     /// Remembers where the slots are now.
-    #[inline]
     pub(crate) fn set(&self, slots: &Array) {
-        // It seldom changes, and a read is cheap.
-        if self.address.load(Relaxed) != slots.address() {
-            self.address.store(slots.address(), Relaxed);
-            self.len.store(slots.len(), Relaxed);
-        }
+        self.address.store(slots.address(), Relaxed);
+        self.len.store(slots.len(), Relaxed);
     }
 
     /// Asks for the line of the slot at which the search for `hash` begins.

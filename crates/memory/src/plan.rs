@@ -36,7 +36,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
             seats: [Seat::VACANT; N],
             taken: ops.len().min(N),
         };
-        step.lock(ops);
+        step.lock(ops, when);
         if when.is_steady() {
             step.catch_up(when);
         }
@@ -62,7 +62,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
     }
 
     #[inline]
-    fn lock(&mut self, ops: &[Op<'_>]) {
+    fn lock(&mut self, ops: &[Op<'_>], when: Reading) {
         let mut numbers = [usize::MAX; N];
         for ((seat, number), op) in self.seats.iter_mut().zip(&mut numbers).zip(ops) {
             let place = self.table.hashing.place(op);
@@ -76,7 +76,7 @@ impl<'t, 'j, J: Journal, const N: usize> Step<'t, 'j, J, N> {
                 continue;
             }
             numbers[held] = numbers[i];
-            self.regions[held] = Some(self.table.visit(numbers[i], self.now));
+            self.regions[held] = Some(self.table.visit(numbers[i], when));
             held += 1;
         }
         for seat in self.seats.iter_mut().take(self.taken) {

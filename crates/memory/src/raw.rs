@@ -2,3 +2,7 @@
 
 pub(crate) mod lock;
 pub(crate) mod prefetch;
+mod sync;
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,23 @@ impl Region {
         self.latest = now;
     }
 
+    /// Remembers that what was over by `reading` may have been cleaned up: a thread that read a clock
+    /// that never goes back before that must not go by a time at which it was not.
+    pub(crate) fn cleaned(&mut self, reading: Reading) {
+        if reading.is_steady() {
+            self.latest = self.latest.max(reading.at());
+        }
+    }
+
+    /// Whether decisions in here are made by a clock that never goes back, which stands at `now`.
+    pub(crate) fn reading(&self, now: Micros) -> Reading {
+        if self.latest == now {
+            Reading::steady(now)
+        } else {
+            now.into()
+        }
+    }
+
     /// Searches for a state; one that stands in `old` is moved first.
     #[inline]
     pub(crate) fn spot(&mut self, place: Place) -> Spot {
@@ -283,12 +300,25 @@ impl Region {
 
     /// Whether [`Region::claim`] would find room, without changing anything.
     pub(crate) fn has_room(&self, place: Place, now: Micros, budget: &Budget) -> bool {
-        if self.slots.dead(place.hash, now).is_some() {
-            return true;
+        let dead = self.slots.dead(place.hash, now);
+        let dead = dead.and_then(|at| self.slots.get(at));
+        let tail = match dead {
+            // Its row is used again.
+            Some(dead) if dead.tail().is_some() => 0,
+            _ if place.kind.has_tail() => self.tails.bytes_to_open(),
+            _ => 0,
+        };
+        if dead.is_some() {
+            return budget.has_bytes(tail);
         }
         let full = self.keys + self.tombs >= self.slots.most();
+        let array = if full {
+            bytes_of(slots_for(self.keys + 1))
+        } else {
+            0
+        };
         let key = budget.has_key() || self.dead_ahead(now);
-        key && (!full || budget.has_bytes(bytes_of(slots_for(self.keys + 1))))
+        key && budget.has_bytes(array + tail)
     }
 
     /// The states that are not over, each under its hash.

@@ -151,7 +151,8 @@ impl Table {
     #[cold]
     fn clean(&self, region: &mut Region, now: Micros) -> bool {
         let here = region.clean(SEARCH, now, &self.budget);
-        let there = self.elsewhere(|other| other.clean(SEARCH, now, &self.budget));
+        let when = region.reading(now);
+        let there = self.elsewhere(when, |other| other.clean(SEARCH, now, &self.budget));
         here + there.unwrap_or(0) > 0
     }
 

@@ -108,15 +108,13 @@ impl Slot {
         }
     }
 
-    /// Writes what a charge to a bucket changes; its anchor stays.
+    /// Writes a charge to a bucket. The kind, the hash and the mark stay.
     #[inline]
-    pub(crate) const fn charge_bucket(&mut self, [part, owed, _]: [u32; 3], until: Micros) {
+    pub(crate) const fn charge_bucket(&mut self, cell: &Cell, until: Micros) {
+        let [part, owed, _] = cell.words;
         self.low = part as u64 | (owed as u64) << 32;
-        self.until = if until.get() > INSTANT {
-            INSTANT
-        } else {
-            until.get()
-        };
+        self.at = self.at & !INSTANT | within(cell.at);
+        self.until = within(until);
     }
 
     #[inline]
@@ -244,8 +242,18 @@ impl Slot {
             self.until >> 52
         };
         let kind_and_mark = self.at >> KIND_SHIFT;
-        self.at = cell.at.get().min(INSTANT) | FULL << STATE_SHIFT | kind_and_mark << KIND_SHIFT;
-        self.until = until.get().min(INSTANT) | high << 52;
+        self.at = within(cell.at) | FULL << STATE_SHIFT | kind_and_mark << KIND_SHIFT;
+        self.until = within(until) | high << 52;
+    }
+}
+
+/// An instant in its bits.
+#[inline]
+const fn within(instant: Micros) -> u64 {
+    if instant.get() > INSTANT {
+        INSTANT
+    } else {
+        instant.get()
     }
 }
 

@@ -45,6 +45,16 @@ impl Tails {
         None
     }
 
+    /// What [`Tails::open`] takes from the budget.
+    pub(crate) fn bytes_to_open(&self) -> u64 {
+        let rows = if self.free.is_empty() {
+            rows_bytes(ROWS_STEP)
+        } else {
+            0
+        };
+        rows + entries_bytes(FIRST_ENTRIES)
+    }
+
     /// Makes more rows.
     fn extend(&mut self, budget: &Budget) -> bool {
         let first = self.rows.len();
@@ -97,7 +107,11 @@ impl Tails {
         }
         let live = row.entries.len() - row.start;
         let grown = (live + extra.max(live / 2)).max(FIRST_ENTRIES);
-        row.refit(grown, budget)
+        if grown <= capacity {
+            row.close_up();
+            return true;
+        }
+        row.grow(grown, budget)
     }
 
     /// Whether an edit fits the memory that a row has, once what has left makes room.
@@ -160,23 +174,25 @@ impl Tails {
 
 impl Row {
     fn close_up(&mut self) {
+        #[cfg(test)]
+        tests::count_moved(self.entries.len() - self.start);
         self.entries.drain(..self.start);
         self.start = 0;
     }
 
-    /// Moves the entries in force to an allocation of `capacity`.
-    fn refit(&mut self, capacity: usize, budget: &Budget) -> bool {
-        let (old, new) = (self.entries.capacity(), capacity);
-        if new > old && !budget.take_bytes(entries_bytes(new) - entries_bytes(old)) {
+    /// Moves the entries in force to a larger allocation. While they move both are there, so that both
+    /// must be in the budget.
+    fn grow(&mut self, capacity: usize, budget: &Budget) -> bool {
+        if !budget.take_bytes(entries_bytes(capacity)) {
             return false;
         }
-        let mut entries = Vec::with_capacity(new);
+        #[cfg(test)]
+        tests::count_moved(self.entries.len() - self.start);
+        let mut entries = Vec::with_capacity(capacity);
         entries.extend_from_slice(self.entries.get(self.start..).unwrap_or_default());
-        self.entries = entries;
+        let before = core::mem::replace(&mut self.entries, entries).capacity();
+        budget.give_bytes(entries_bytes(before));
         self.start = 0;
-        if new < old {
-            budget.give_bytes(entries_bytes(old) - entries_bytes(new));
-        }
         true
     }
 
@@ -220,7 +236,10 @@ impl Row {
     fn shrink(&mut self, budget: &Budget) {
         let live = self.entries.len() - self.start;
         if self.entries.capacity() > 4 * FIRST_ENTRIES && live * 4 < self.entries.capacity() {
-            self.refit((live * 2).max(FIRST_ENTRIES), budget);
+            let before = self.entries.capacity();
+            self.close_up();
+            self.entries.shrink_to((live * 2).max(FIRST_ENTRIES));
+            budget.give_bytes(entries_bytes(before) - entries_bytes(self.entries.capacity()));
         }
     }
 }
@@ -239,6 +258,15 @@ const fn entries_bytes(capacity: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    std::thread_local! {
+        /// Entries that were moved to another place.
+        static MOVED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    pub(super) fn count_moved(entries: usize) {
+        MOVED.set(MOVED.get() + entries);
+    }
 
     fn budget(bytes: u64) -> Budget {
         Budget::new(1, bytes)
@@ -329,6 +357,31 @@ mod tests {
         assert!(tails.reserve(number, 1, &budget));
         tails.apply(number, &last, &budget);
         assert!(budget.bytes() < 1_000, "{}", budget.bytes());
+    }
+
+    #[test]
+    fn f56_a_charge_moves_three_entries_at_the_most_whatever_the_limit() {
+        for limit in [70, 70_000] {
+            let budget = budget(u64::MAX);
+            let mut tails = Tails::default();
+            let number = tails.open(&budget).unwrap();
+            MOVED.set(0);
+            // It fills up, and then one leaves for each that comes, in tens.
+            let charges = 20 * limit;
+            for stamp in 0..charges {
+                assert!(tails.reserve(number, 1, &budget));
+                let leave = stamp >= limit && stamp % 10 == 0;
+                let edit = push(&tails, number, stamp, if leave { 10 } else { 0 });
+                tails.apply(number, &edit, &budget);
+            }
+            let moved = MOVED.get() as u64;
+            assert!(moved > 0 && moved <= 3 * charges, "{moved} of {charges}");
+            // Denials make room once, and then move nothing, however many they are.
+            assert!(tails.reserve(number, 1, &budget));
+            MOVED.set(0);
+            (0..charges).for_each(|_| assert!(tails.reserve(number, 1, &budget)));
+            assert_eq!(MOVED.get(), 0);
+        }
     }
 
     #[test]

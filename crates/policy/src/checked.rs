@@ -25,7 +25,7 @@ pub(crate) use allowance::{AlgorithmWords, LIMITS, refused};
 pub(crate) use change::{Change, change_fits, changed};
 pub(crate) use listen::{parse_listen, parse_upstream};
 pub(crate) use rule::key_parts;
-pub(crate) use store::REDIS_WORDS;
+pub(crate) use store::{DISK_WORDS, REDIS_WORDS};
 pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};

@@ -85,8 +85,8 @@ pub use schema::schema;
 pub use secret::Secret;
 pub use setting::{Origin, Setting};
 pub use settings::{
-    Answer, Api, ClientIp, Deployment, DoorLimits, Lease, Listen, Lists, Overflow, Proxy, Redis,
-    Resp, Settings, Store, StoreKind, Upstream,
+    Answer, Api, ClientIp, Deployment, Disk, DiskSync, DoorLimits, Lease, Listen, Lists, Overflow,
+    Proxy, Redis, Resp, Settings, Store, StoreKind, Upstream,
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};

@@ -10,7 +10,7 @@ mod resolve;
 mod toml;
 
 pub(crate) use context::Context;
-pub(crate) use later::{Later, MATCH, RULE, SECTIONS, STORE, STORE_KINDS};
+pub(crate) use later::{Later, MATCH, RULE, SECTIONS};
 pub(crate) use read::{Spotted, text, word, wrong_type};
 pub(crate) use reader::Section;
 pub use resolve::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};

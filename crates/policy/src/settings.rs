@@ -16,7 +16,7 @@ use crate::secret::Secret;
 
 use crate::Setting;
 pub use doors::{DoorLimits, Resp};
-pub use store::{Deployment, Lease, Overflow, Redis, Store, StoreKind};
+pub use store::{Deployment, Disk, DiskSync, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
 #[derive(Clone, Debug, Default)]

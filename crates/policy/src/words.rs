@@ -1,6 +1,7 @@
 //! Rules in words, with the most that they can let through.
 
 mod describe;
+mod disk;
 mod leases;
 mod outage;
 mod promise;

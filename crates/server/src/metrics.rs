@@ -106,7 +106,7 @@ impl Metrics {
 
     /// Why the store gives no decisions, if it does not.
     pub fn degraded(&self) -> Option<StoreErrorKind> {
-        match self.gate.store_state() {
+        match self.store.state(self.gate.store_state()) {
             StoreState::Failing { why } | StoreState::Away { why } => Some(why),
             _ => None,
         }

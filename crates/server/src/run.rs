@@ -160,6 +160,7 @@ impl Service {
             reload,
             outages,
         } = self;
+        let store = metrics.store().clone();
         let driven = gate.clone();
         let driving = Aborting(tokio::spawn(async move { driven.drive().await }));
         let telling = Aborting(tokio::spawn(outages.tell(gate.clone())));
@@ -199,6 +200,7 @@ impl Service {
         drop(driving);
         gate.drain().await;
         drop(telling);
+        store.leave().await;
     }
 }
 

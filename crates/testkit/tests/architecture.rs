@@ -21,6 +21,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
         "jeton",
         &[
             "jeton-core",
+            "jeton-disk",
             "jeton-memory",
             "jeton-policy",
             "jeton-redis",

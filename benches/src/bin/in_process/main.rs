@@ -15,7 +15,7 @@ use jeton::{Anchor, Quota, Span};
 
 use draw::Spread;
 use measure::{Case, fill, median, resident_bytes, round};
-use peers::{Batched, Each, Fault, LIMITADOR, NAMES, Peer, bucket, peer};
+use peers::{Batched, Each, Fault, LIMITADOR, NAMES, Peer, bucket, peer, refilled};
 use progress::Progress;
 
 /// How much is measured.
@@ -50,7 +50,7 @@ fn main() -> Result<(), Fault> {
 fn report(size: &Size) -> Result<(), Fault> {
     let cases = size.keys.len() * 4;
     let steps =
-        cases * size.rounds as usize + size.keys.len() + 5 * size.rounds as usize + NAMES.len() + 2;
+        cases * size.rounds as usize + size.keys.len() + 6 * size.rounds as usize + NAMES.len() + 2;
     let mut progress = Progress::new(steps);
     let takes = takes(size, &mut progress)?;
     let kinds = kinds(size, &mut progress)?;
@@ -132,6 +132,8 @@ fn kinds(size: &Size, progress: &mut Progress) -> Result<String, Fault> {
     let hour = Span::from_micros(3_600_000_000)?;
     let quotas = [
         ("token-bucket, gcra", bucket()?),
+        // Full again by the time that most keys come back; where keys are few, most are denied.
+        ("the same, 1000/s, burst 100", refilled()?),
         (
             "fixed-window",
             Quota::fixed_window(1_000_000, hour, Anchor::Epoch)?,

@@ -60,6 +60,11 @@ pub fn bucket() -> Result<Quota, Fault> {
     Ok(Quota::bucket(rate, u64::from(BURST))?)
 }
 
+/// A bucket that is refilled quickly.
+pub fn refilled() -> Result<Quota, Fault> {
+    Ok(Quota::bucket(Rate::new(1_000, Span::SECOND)?, 100)?)
+}
+
 pub fn settings(keys: u64) -> Settings {
     Settings {
         max_keys: keys + keys / 8 + 1_000,

@@ -39,9 +39,7 @@ impl State<'_> {
 
     /// The stamp of the entry with which `units` units have left.
     fn stamp_of(&self, units: u32) -> Option<u64> {
-        let i = self
-            .live
-            .partition_point(|e| e.sum.wrapping_sub(self.base) < units);
+        let i = first_not(self.live, |e| e.sum.wrapping_sub(self.base) < units);
         self.live.get(i).map(|e| e.stamp)
     }
 
@@ -82,6 +80,21 @@ impl State<'_> {
     }
 }
 
+/// The index of the first entry for which this no longer holds. A search by halves would first read from
+/// the middle, memory that nothing else asks for; most often the very first entry is the one.
+#[inline]
+fn first_not(entries: &[Entry], holds: impl Fn(&Entry) -> bool) -> usize {
+    let holds = |entry: &Entry| {
+        #[cfg(test)]
+        tests::LOOKS.with(|looks| looks.set(looks.get() + 1));
+        holds(entry)
+    };
+    match entries.first() {
+        Some(first) if holds(first) => entries.partition_point(holds),
+        _ => 0,
+    }
+}
+
 impl SlidingLog {
     fn leaves(&self, stamp: u64, s: &State<'_>) -> Span {
         Span(
@@ -111,9 +124,7 @@ impl Algorithm for SlidingLog {
         };
         let raw = raw.saturating_add(now.since(seen).as_micros());
         let w = self.window.as_micros();
-        let gone = view
-            .tail
-            .partition_point(|e| e.stamp.saturating_add(w) <= raw);
+        let gone = first_not(view.tail, |e| e.stamp.saturating_add(w) <= raw);
         let live = view.tail.get(gone..).unwrap_or_default();
         let base = live.first().map_or(0, Entry::base);
         let used = live.last().map_or(0, |e| e.sum.wrapping_sub(base));
@@ -166,9 +177,7 @@ impl Algorithm for SlidingLog {
         }
         s.used -= given;
         // The newest go first: what stays is everything up to the unit numbered `used`.
-        let i = s
-            .live
-            .partition_point(|e| e.sum.wrapping_sub(s.base) <= s.used);
+        let i = first_not(s.live, |e| e.sum.wrapping_sub(s.base) <= s.used);
         let before = match i.checked_sub(1).and_then(|i| s.live.get(i)) {
             Some(entry) => entry.sum,
             None => s.base,
@@ -200,10 +209,9 @@ impl Algorithm for SlidingLog {
         let Some(named) = s.raw.checked_sub(ago) else {
             return 0;
         };
-        let Ok(i) = s.live.binary_search_by_key(&named, |e| e.stamp) else {
-            return 0;
-        };
-        let given = s.live.get(i).map_or(0, |e| units.min(e.cost));
+        let i = first_not(s.live, |e| e.stamp < named);
+        let found = s.live.get(i).filter(|e| e.stamp == named);
+        let given = found.map_or(0, |e| units.min(e.cost));
         if given == 0 {
             return 0;
         }
@@ -259,5 +267,92 @@ impl Algorithm for SlidingLog {
             until: s.now.saturating_add(self.leaves(s.last, s)),
             tail: s.tail,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell as Counter;
+    use std::vec::Vec;
+
+    use crate::{Act, Cell, Cost, Edit, Entry, Fit, Micros, Quota, Span, View};
+
+    std::thread_local! {
+        /// Entries that were looked at.
+        pub(super) static LOOKS: Counter<u32> = const { Counter::new(0) };
+    }
+
+    /// A log of `limit` charges of one unit.
+    fn full(limit: u32) -> (Quota, Cell, Vec<Entry>) {
+        let quota = Quota::sliding_log(u64::from(limit), Span::from_micros(1 << 36).unwrap());
+        let quota = quota.unwrap();
+        let (mut cell, mut tail) = (None, Vec::new());
+        for us in 0..u64::from(limit) {
+            let view = View { cell, tail: &tail };
+            let act = Act::Take { cost: Cost::ONE };
+            let outcome = quota.decide(view, &act, Micros::new(us));
+            let Edit::Put {
+                cell: now,
+                tail: edit,
+                ..
+            } = outcome.edit
+            else {
+                panic!("there is room for {limit}")
+            };
+            cell = Some(now);
+            edit.apply(&mut tail);
+        }
+        assert_eq!(tail.len(), limit as usize);
+        (quota, cell.unwrap(), tail)
+    }
+
+    /// The most entries of a full log that one act looks at.
+    fn most_looks(limit: u32) -> u32 {
+        let (quota, cell, tail) = full(limit);
+        let view = View {
+            cell: Some(cell),
+            tail: &tail,
+        };
+        let receipt = |us| {
+            let mark = Micros::new(us);
+            crate::Receipt {
+                cost: 1,
+                part: 0,
+                at: mark,
+                mark,
+            }
+        };
+        let some = [1, 2, limit / 3, limit - 1, limit];
+        let costs = || some.map(|units| Cost::new(u64::from(units))).into_iter();
+        let mut acts: Vec<Act> = costs().map(|cost| Act::Take { cost }).collect();
+        acts.extend(costs().map(|cost| Act::Peek { cost }));
+        acts.extend(costs().map(|units| Act::Give { units }));
+        acts.extend(some.map(|us| Act::Settle {
+            receipt: receipt(u64::from(us)),
+            actual: Cost::ZERO,
+            max_debt: Cost::MAX,
+        }));
+        let mut most = 0;
+        // All in force, some, and none.
+        for us in [0, 1 << 35, (1 << 36) + u64::from(limit) / 2, 1 << 37] {
+            for act in &acts {
+                LOOKS.set(0);
+                let outcome = quota.decide(view, act, Micros::new(us + u64::from(limit)));
+                assert!(
+                    us > 0
+                        || !matches!(act, Act::Take { .. })
+                        || outcome.decision.fit != Fit::Allowed
+                );
+                most = most.max(LOOKS.get());
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn f56_a_check_looks_at_a_handful_of_entries_at_70_and_at_70_000() {
+        let (few, many) = (most_looks(70), most_looks(70_000));
+        // The case allows three times the cost for a thousand times the entries.
+        assert!(few >= 7 && many <= 3 * few, "{few} at 70, {many} at 70 000");
     }
 }

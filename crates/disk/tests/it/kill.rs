@@ -1,17 +1,20 @@
 //! kill -9 under load.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jeton_disk::Sync;
+use jeton_core::Micros;
+use jeton_disk::{DiskStore, Sync};
 use jeton_testkit::random::Random;
 
 use crate::load::{PAIRS, THREADS, charged, drive};
-use crate::support::{START, open, quick_folder};
+use crate::media::Small;
+use crate::support::{START, open, quick_folder, settings};
 
 const CHILD: &str = "JETON_DISK_TEST_CHILD";
 const SPAN: Duration = Duration::from_millis(200);
@@ -39,7 +42,8 @@ fn child() {
     } else {
         Sync::Every(SPAN)
     };
-    let store = open(&PathBuf::from(path), sync, START);
+    let at = settings(Path::new(path), sync);
+    let store = DiskStore::open_on(Arc::new(Small), &at, Micros::new(START)).unwrap();
     drive(
         &store,
         sync != Sync::Always,

@@ -8,6 +8,7 @@ use jeton_disk::{DiskStore, Settings, Sync};
 use jeton_testkit::laws::StoreConfig;
 use tempfile::TempDir;
 
+use crate::media::Small;
 use crate::support::{SECONDLY, quick_folder};
 
 /// A store in a folder that goes when it does. It starts anew before every so many calls.
@@ -32,7 +33,7 @@ impl Restarting {
             },
             ..Settings::new(folder.path().join("store"))
         };
-        let store = DiskStore::open(&settings, Micros::ZERO).unwrap();
+        let store = DiskStore::open_on(Arc::new(Small), &settings, Micros::ZERO).unwrap();
         Self {
             settings,
             store: RwLock::new(Some(store)),
@@ -54,7 +55,7 @@ impl Restarting {
         if calls % self.every == self.every - 1 && now.get() >= latest_us {
             let mut store = self.store.write().unwrap();
             drop(store.take());
-            let started = DiskStore::open(&self.settings, now).unwrap();
+            let started = DiskStore::open_on(Arc::new(Small), &self.settings, now).unwrap();
             assert_eq!(started.opened().left_out, 0);
             *store = Some(started);
         }

@@ -4,6 +4,7 @@
 
 mod clock;
 mod format;
+mod journal;
 mod kill;
 mod laws;
 mod load;

@@ -124,6 +124,24 @@ impl Medium for Moody {
         let disk = Arc::clone(&self.0);
         Ok(Box::new(File { disk, file }))
     }
+
+    fn journal_bytes(&self) -> usize {
+        Small.journal_bytes()
+    }
+}
+
+/// The file system, with a journal that is soon full.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Small;
+
+impl Medium for Small {
+    fn open(&self, path: &Path, new: bool) -> io::Result<Box<dyn StorageBackend>> {
+        Disk.open(path, new)
+    }
+
+    fn journal_bytes(&self) -> usize {
+        4 << 10
+    }
 }
 
 impl StorageBackend for File {

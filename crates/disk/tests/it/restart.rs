@@ -1,6 +1,12 @@
 //! What a restart brings back.
 
-use jeton_core::{Act, Cost, Fit, Micros, Note, NoteEdit, Op, Quota, RuleId, Store, When};
+use std::time::Duration;
+
+use jeton_core::{
+    Act, Cost, Fit, Micros, Note, NoteEdit, Op, Quota, RuleId, Store, StoreError, StoreErrorKind,
+    When, Written,
+};
+use jeton_disk::Sync;
 
 use crate::support::{
     BOTH, DAY, SECOND, START, act, decide, kinds, log, open, quick_folder, remaining, span, take,
@@ -209,4 +215,31 @@ fn fewer_keys_than_there_were_are_said() {
     // Nothing of it is lost.
     let store = open(folder.path(), BOTH[0], START);
     assert_eq!(store.opened().restored, 100);
+}
+
+#[test]
+fn whoever_closes_a_store_learns_whether_all_was_kept() {
+    let folder = quick_folder();
+    let quota = log(10, DAY);
+    let hourly = Sync::Every(Duration::from_secs(3600));
+    let store = open(folder.path(), hourly, START);
+    let before = store.figures();
+    for _ in 0..3 {
+        assert_eq!(take(&store, b"key", &quota, START), Ok(true));
+    }
+    assert_eq!(store.figures().pending, before.pending + 1);
+    store.close().unwrap();
+    let after = store.figures();
+    assert_eq!((after.batches, after.pending), (before.batches + 1, 0));
+    assert!(after.latest > Duration::ZERO && after.writing >= after.latest);
+    assert!(after.bytes > 0);
+    let closed = StoreError {
+        kind: StoreErrorKind::CannotPersist,
+        written: Written::No,
+    };
+    assert_eq!(take(&store, b"key", &quota, START), Err(closed));
+    // The folder is free, and whoever comes second has nothing to wait for.
+    let again = open(folder.path(), hourly, START);
+    store.close().unwrap();
+    assert_eq!(remaining(&again, b"key", &quota, START), 7);
 }

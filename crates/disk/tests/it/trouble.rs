@@ -231,3 +231,20 @@ fn a_store_that_goes_away_answers_whoever_waits() {
     drop(store);
     assert!(wait_for(waits).plan(0).0.is_err());
 }
+
+#[test]
+fn whoever_closes_a_store_on_a_full_disk_is_told() {
+    for sync in [Sync::Every(Duration::from_secs(3600)), Sync::Always] {
+        let folder = quick_folder();
+        let disk = Moody::new();
+        let at = settings(folder.path(), sync);
+        let store = DiskStore::open_on(Arc::new(disk.clone()), &at, Micros::new(START)).unwrap();
+        disk.is(Mood::Fails(ErrorKind::StorageFull));
+        let _ = take(&store, b"key", &log(10, DAY), START);
+        let begun = Instant::now();
+        assert!(store.close().is_err());
+        assert!(begun.elapsed() < NOTICED);
+        assert_eq!(store.latest_trouble().unwrap().kind, TroubleKind::Full);
+        assert_eq!(store.figures().pending, 1);
+    }
+}

@@ -1,15 +1,19 @@
 //! The store as the gate asks it: in bounded time, and while it is away not at all.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod health;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use jeton_core::{
-    Anchor, Answers, Cost, Micros, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span,
-    Store, StoreError, StoreErrorKind, Submitted, When, Written,
+    Anchor, Answers, Cost, Note, NoteEdit, Op, Pending, Plan, Quota, Reading, RuleId, Span, Store,
+    StoreError, StoreErrorKind, Submitted, When, Written,
 };
 use jeton_policy::Store as Settings;
+#[cfg(feature = "settling")]
+use tokio::runtime::Handle;
 
+use self::health::Health;
 use super::breaker::{Breaker, Mood, is_of_store};
 use super::deadline::Deadline;
 use super::thrift::{Call, Thrift};
@@ -21,6 +25,10 @@ const PROBES: RuleId = RuleId::new(u64::from_be_bytes(*b"probes\x01\x01"));
 /// What a probe charges: too much to be denied, and forgotten within a second.
 const PROBED: Result<Quota, jeton_core::QuotaError> =
     Quota::fixed_window(jeton_core::MAX_LIMIT as u64, Span::SECOND, Anchor::Epoch);
+
+/// What operators set is kept before it is acknowledged, and so waits for disks longer than a request
+/// may.
+const OPERATORS_WAIT: Duration = Duration::from_secs(2);
 
 /// Whether the store answers, as last known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +56,9 @@ pub(super) struct Guard {
     has_own_clock: bool,
     timeout: Duration,
     health: Arc<Health>,
-}
-
-/// How the store has fared, shared with calls that are out.
-#[derive(Debug)]
-struct Health {
-    /// The breaker's [`Mood`], to be read without its lock: all that a store costs that never fails.
-    mood: AtomicU8,
-    breaker: Mutex<Breaker>,
-    clock: Clock,
+    /// Read by every task that learns answers which nobody waits for.
+    #[cfg(feature = "settling")]
+    at_work: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// Whether the answers are there.
@@ -86,11 +88,9 @@ impl Guard {
             store,
             thrift: Thrift::of(&settings.kind),
             timeout: settings.timeout,
-            health: Arc::new(Health {
-                mood: AtomicU8::new(Mood::Calm as u8),
-                breaker: Mutex::new(breaker),
-                clock,
-            }),
+            health: Arc::new(Health::new(breaker, clock)),
+            #[cfg(feature = "settling")]
+            at_work: Arc::default(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Guard {
     }
 
     pub(super) fn is_away(&self) -> bool {
-        self.health.mood.load(Relaxed) == Mood::Away as u8
+        self.health.is_away()
     }
 
     /// Whose clock a decision goes by: the store's own where it has one, since all its nodes share
@@ -151,20 +151,51 @@ impl Guard {
         reading: Reading,
         answers: &mut Answers,
     ) -> Reply {
-        let Some(call) = thrift.consider(plans, reading, answers) else {
+        let Some(call) = thrift.consider(plans, reading, answers, goes_on) else {
             return Reply::Done;
         };
+        let is_awaited = !call.answers_nobody();
         let mut said = Answers::new();
         match call.with_plans(plans, |plans| self.ask(plans, reading, &mut said)) {
             Reply::Done => {
                 call.finish(&said, self.health.clock.now(), answers);
                 Reply::Done
             }
-            Reply::Later(later) => Reply::Later(Awaiting {
-                call: Some(Box::new(call)),
-                ..later
-            }),
+            Reply::Later(later) => {
+                let later = Awaiting {
+                    call: Some(Box::new(call)),
+                    ..later
+                };
+                if is_awaited {
+                    return Reply::Later(later);
+                }
+                self.go_on_with(later);
+                Reply::Done
+            }
         }
+    }
+
+    /// Learns answers that nobody waits for.
+    #[cfg(feature = "settling")]
+    fn go_on_with(&self, later: Awaiting) {
+        if let Ok(runtime) = Handle::try_current() {
+            let at_work = Arc::clone(&self.at_work).try_read_owned();
+            runtime.spawn(async move {
+                let _at_work = at_work;
+                later.answered().await
+            });
+        }
+    }
+
+    /// None are asked for.
+    #[cfg(not(feature = "settling"))]
+    #[allow(clippy::unused_self)] // as above
+    fn go_on_with(&self, _: Awaiting) {}
+
+    /// Waits for answers that nobody else waits for.
+    #[cfg(feature = "settling")]
+    pub(super) async fn all_learnt(&self) {
+        drop(self.at_work.write().await);
     }
 
     /// What need not be asked.
@@ -201,7 +232,7 @@ impl Guard {
 
     /// The notes in force.
     pub(super) async fn notes(&self, reading: Reading) -> Result<Vec<Note>, StoreError> {
-        let notes = self.bounded(self.store.notes(self.when(reading))).await;
+        let notes = bounded(self.timeout, self.store.notes(self.when(reading))).await;
         if let Err(error) = notes
             && is_of_store(error.kind)
         {
@@ -212,13 +243,8 @@ impl Guard {
 
     /// Changes a note. How that went says little about plans.
     pub(super) async fn note(&self, edit: NoteEdit, reading: Reading) -> Result<bool, StoreError> {
-        self.bounded(self.store.note(edit, self.when(reading)))
-            .await
-    }
-
-    async fn bounded<T>(&self, pending: Pending<T>) -> Result<T, StoreError> {
-        let deadline = Deadline::after(self.timeout);
-        deadline.bound(pending).await.unwrap_or(Err(TIMEOUT))
+        let patience = self.timeout.max(OPERATORS_WAIT);
+        bounded(patience, self.store.note(edit, self.when(reading))).await
     }
 
     /// Whoever calls this twice a second probes: requests need not.
@@ -258,7 +284,7 @@ impl Awaiting {
     pub(super) async fn answers(self) -> Answers {
         #[cfg(feature = "settling")]
         if self.call.as_ref().is_some_and(|call| call.must_be_learnt())
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            && let Ok(runtime) = Handle::try_current()
         {
             let plans = self.plans;
             let answers = runtime.spawn(self.answered()).await;
@@ -291,47 +317,16 @@ impl Awaiting {
     }
 }
 
-impl Health {
-    #[inline]
-    fn is_calm(&self) -> bool {
-        self.mood.load(Relaxed) == Mood::Calm as u8
-    }
+/// Whether somebody goes on with a call that nobody waits for.
+#[cfg(feature = "settling")]
+fn goes_on() -> bool {
+    Handle::try_current().is_ok()
+}
 
-    #[cold]
-    fn refuses(&self) -> Option<StoreErrorKind> {
-        self.change(Breaker::refuses)
-    }
-
-    /// One plan that was answered is an answer.
-    #[cold]
-    fn learn(&self, answers: &Answers, plans: usize) {
-        let failure = |plan| answers.plan(plan).0.err().map(|error| error.kind);
-        let of_store = |kind: &StoreErrorKind| is_of_store(*kind);
-        let failures = || (0..plans).map(|plan| failure(plan).filter(of_store));
-        if let Some(why) = failures().flatten().next() {
-            self.failed(why);
-        }
-        if failures().any(|failure| failure.is_none()) {
-            self.change(Breaker::answered);
-        }
-    }
-
-    fn failed(&self, why: StoreErrorKind) {
-        self.change(|breaker, now| breaker.failed(why, now));
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut Breaker, Micros) -> T) -> T {
-        let now = self.clock.now();
-        let mut breaker = self.breaker();
-        let changed = change(&mut breaker, now);
-        self.mood.store(breaker.mood() as u8, Relaxed);
-        changed
-    }
-
-    /// No change leaves a breaker that others could not go on with.
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Nobody does.
+#[cfg(not(feature = "settling"))]
+fn goes_on() -> bool {
+    false
 }
 
 /// Whether it was carried out, nobody knows.
@@ -339,6 +334,11 @@ const TIMEOUT: StoreError = StoreError {
     kind: StoreErrorKind::Timeout,
     written: Written::Unknown,
 };
+
+async fn bounded<T>(timeout: Duration, pending: Pending<T>) -> Result<T, StoreError> {
+    let deadline = Deadline::after(timeout);
+    deadline.bound(pending).await.unwrap_or(Err(TIMEOUT))
+}
 
 fn timed_out(plans: usize) -> Answers {
     let mut answers = Answers::new();

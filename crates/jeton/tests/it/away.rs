@@ -232,7 +232,6 @@ async fn looks_reservations_and_orders_are_bounded_too() {
     let (gate, _) = gate(LOCAL, Fault::Hang);
     let asked = Instant::now();
     assert!(gate.refresh_orders().await.is_err());
-    assert!(gate.block("r", &["192.0.2.1"], None).await.is_err());
     assert!(
         !gate
             .reserve(&get(), None, DEFAULT_TTL)
@@ -242,7 +241,11 @@ async fn looks_reservations_and_orders_are_bounded_too() {
     );
     let explained = gate.explain(&get()).await;
     assert!(explained.answered.is_degraded());
-    assert!(asked.elapsed() <= 4 * (TIMEOUT + TICK));
+    assert!(asked.elapsed() <= 3 * (TIMEOUT + TICK));
+    // Operators wait longer than requests may: what they set has to reach a disk.
+    let asked = Instant::now();
+    assert!(gate.block("r", &["192.0.2.1"], None).await.is_err());
+    assert!(asked.elapsed() <= Duration::from_secs(2) + TICK);
     assert!(asked.elapsed() >= 4 * TIMEOUT);
 }
 

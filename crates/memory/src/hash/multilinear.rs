@@ -17,13 +17,14 @@ const WORDS: usize = 16;
 /// Writes of this length and more say it in a word of its own.
 const LONG: usize = 0xff;
 
-/// The secret words, drawn from a seed by a keyed function.
+/// The secret words, drawn from a seed by a keyed function. What every row needs comes first.
 #[derive(Clone)]
+#[repr(C, align(64))]
 pub(crate) struct Secrets {
-    words: [u128; WORDS],
+    add: u128,
     /// Of the two words that close a row.
     last: [u128; 2],
-    add: u128,
+    words: [u128; WORDS],
     long: SipHasher13,
 }
 
@@ -35,10 +36,12 @@ impl Secrets {
             u128::from(sip.hash(&[count]))
         };
         let mut draw = || half() | half() << 64;
+        let words = core::array::from_fn(|_| draw());
+        let last = core::array::from_fn(|_| draw());
         Self {
-            words: core::array::from_fn(|_| draw()),
-            last: core::array::from_fn(|_| draw()),
             add: draw(),
+            last,
+            words,
             long: sip,
         }
     }
@@ -49,7 +52,7 @@ impl Secrets {
         Row {
             secrets: self,
             sum: self.add,
-            unused: &self.words,
+            used: 0,
             folds: 0,
         }
     }
@@ -58,82 +61,104 @@ impl Secrets {
 /// A row of words that is being hashed. It takes bytes as any hasher does: each write becomes its
 /// words of eight bytes and one that closes it, which holds the rest and the length. So rows can be
 /// read backwards, and two of them are the same only if all their writes were.
+///
+/// What is rare takes and returns a row by value, so that a common one stays in registers.
+#[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     secrets: &'a Secrets,
     sum: u128,
-    /// The secrets of the words to come.
-    unused: &'a [u128],
+    /// Words since the last fold.
+    used: usize,
     folds: u64,
 }
 
 impl Row<'_> {
     #[inline]
     fn push(&mut self, word: u64) {
-        if let [secret, unused @ ..] = self.unused {
-            self.sum = self.sum.wrapping_add(product(*secret, word));
-            self.unused = unused;
-        } else {
-            self.fold(word);
+        match self.secrets.words.get(self.used) {
+            Some(secret) => {
+                self.sum = self.sum.wrapping_add(product(*secret, word));
+                self.used = self.used.wrapping_add(1);
+            }
+            None => *self = self.folded(word),
         }
     }
 
     /// Puts the hash of a full row in the place of its words, and goes on with `word`.
     #[cold]
-    fn fold(&mut self, word: u64) {
+    #[inline(never)]
+    fn folded(mut self, word: u64) -> Self {
         self.folds += 1;
         let mut whole = [0; 16];
         whole[..8].copy_from_slice(&high(self.sum).to_le_bytes());
         whole[8..].copy_from_slice(&self.folds.to_le_bytes());
         let folded = self.secrets.long.hash(&whole);
         self.sum = self.secrets.add;
-        self.unused = &self.secrets.words;
+        self.used = 0;
         self.push(folded);
         self.push(word);
+        self
     }
 
     /// The hash of the row and of two numbers that every row ends with; `few` is below 256.
     #[inline]
-    pub(super) fn close(self, number: u64, few: u64) -> u64 {
+    pub(super) const fn close(self, number: u64, few: u64) -> u64 {
         // The same for all rows of equal words, and another one for each number of them.
-        let count = (self.folds + 1) * WORDS as u64 - self.unused.len() as u64;
+        let before = self.folds.wrapping_mul(WORDS as u64);
+        let count = before.wrapping_add(self.used as u64);
         let [first, second] = self.secrets.last;
         let ends = product(first, number).wrapping_add(product(second, count << 8 | few));
         spread(high(self.sum.wrapping_add(ends)))
     }
 
-    /// The words of a long write.
-    fn push_all(&mut self, words: &[[u8; 8]]) {
+    /// A write of two words and more.
+    #[inline(never)]
+    fn with_words(mut self, bytes: &[u8]) -> Self {
+        let (words, rest) = bytes.as_chunks();
         for word in words {
             self.push(u64::from_le_bytes(*word));
-        }
-    }
-}
-
-impl Hasher for Row<'_> {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        match words {
-            [] => {}
-            // Most keys are short: no loop for them.
-            [word] => self.push(u64::from_le_bytes(*word)),
-            words => self.push_all(words),
         }
         if bytes.len() >= LONG {
             self.push(bytes.len() as u64);
         }
-        self.push(short(rest) | (bytes.len().min(LONG) as u64) << 56);
+        self.push(short(rest) | closing(bytes.len().min(LONG)));
+        self
+    }
+}
+
+impl Hasher for Row<'_> {
+    #[allow(clippy::inline_always)] // else the row has to stand in memory
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) {
+        match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) if bytes.len() < 16 => {
+                self.push(u64::from_le_bytes(*first));
+                // What of the last eight bytes is not among the first: from 0 to 7 of them.
+                let rest = bytes.len() & 7;
+                let rest = (u64::from_le_bytes(*last) >> 1) >> (63 - 8 * rest);
+                self.push(rest | closing(bytes.len()));
+            }
+            (None, _) => self.push(short(bytes) | closing(bytes.len())),
+            _ => *self = self.with_words(bytes),
+        }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn write_u8(&mut self, byte: u8) {
-        self.push(u64::from(byte) | 1 << 56);
+        self.push(u64::from(byte) | closing(1));
     }
 
     /// The hash so far, for those who ask before a row is closed.
     fn finish(&self) -> u64 {
         spread(high(self.sum))
     }
+}
+
+/// What tells the length of a write, in the byte of its last word that it leaves free.
+#[inline]
+const fn closing(len: usize) -> u64 {
+    (len as u64) << 56
 }
 
 #[inline]

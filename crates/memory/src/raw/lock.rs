@@ -6,22 +6,15 @@
 //! again for as long as a holder at work would need, then lets others run, and when even that does not
 //! help (the holder has lost its processor to a thread of higher priority) sleeps between looks.
 
-use core::cell::UnsafeCell;
-use core::hint::spin_loop;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{
-    AtomicBool,
-    Ordering::{Acquire, Relaxed, Release},
-};
-use std::thread::{sleep, yield_now};
-use std::time::Duration;
+
+use super::sync::Ordering::{Acquire, Relaxed, Release};
+use super::sync::{AtomicBool, UnsafeCell, nap, spin_loop, yield_now};
 
 /// Looks before others are let run.
 const SPINS: u32 = 64;
 /// Looks before it sleeps between them.
 const YIELDS: u32 = 64;
-/// The sleep between two looks.
-const NAP: Duration = Duration::from_micros(50);
 
 /// A value that one thread at a time works on.
 #[derive(Debug, Default)]
@@ -32,7 +25,8 @@ pub(crate) struct Lock<T> {
 }
 
 // SAFETY: the value is reached through a `Guard` alone, of which there is one at a time. So threads
-// that share the lock hand the value on from one to the other, which `T: Send` allows, and a guard that several look through needs `T: Sync`.
+// that share the lock hand the value on from one to the other, which `T: Send` allows, and a guard that
+// several look through needs `T: Sync`.
 #[allow(unsafe_code)]
 unsafe impl<T: Send + Sync> Sync for Lock<T> {}
 
@@ -67,7 +61,7 @@ impl<T> Lock<T> {
             match looks {
                 0..SPINS => spin_loop(),
                 SPINS.. if looks < SPINS + YIELDS => yield_now(),
-                _ => sleep(NAP),
+                _ => nap(),
             }
             looks = looks.saturating_add(1);
         }
@@ -76,6 +70,7 @@ impl<T> Lock<T> {
 
 /// The right to work on the value. A holder that panics gives it back like any other.
 #[derive(Debug)]
+#[must_use = "the lock is given back as soon as this is dropped"]
 pub(crate) struct Guard<'a, T> {
     lock: &'a Lock<T>,
 }
@@ -88,7 +83,7 @@ impl<T> Deref for Guard<'_, T> {
     fn deref(&self) -> &T {
         // SAFETY: this guard is the only one until it is dropped, and no mutable reference out of it
         // outlives the borrow of it.
-        unsafe { &*self.lock.value.get() }
+        self.lock.value.with(|value| unsafe { &*value })
     }
 }
 
@@ -97,7 +92,7 @@ impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and this guard is borrowed mutably.
-        unsafe { &mut *self.lock.value.get() }
+        self.lock.value.with_mut(|value| unsafe { &mut *value })
     }
 }
 
@@ -106,60 +101,5 @@ impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         // Release: the next holder sees what this one wrote.
         self.lock.is_taken.store(false, Release);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_step_of_any_thread_is_lost() {
-        // Two numbers that are equal whenever nobody is at work.
-        let pair = Lock::<(u64, u64)>::default();
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..50_000 {
-                        let mut held = pair.lock();
-                        let (first, second) = &mut *held;
-                        assert_eq!(first, second);
-                        *first += 1;
-                        *second += 1;
-                    }
-                });
-            }
-        });
-        assert_eq!(*pair.lock(), (200_000, 200_000));
-    }
-
-    #[test]
-    fn who_tries_does_not_wait_and_who_locks_does() {
-        let lock = Lock::<u64>::default();
-        let held = lock.lock();
-        assert!(lock.try_lock().is_none());
-        std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| *lock.lock());
-            // Long enough for it to look, to yield and to sleep.
-            sleep(Duration::from_millis(20));
-            let mut held = held;
-            *held = 7;
-            drop(held);
-            assert_eq!(waiter.join().unwrap(), 7);
-        });
-        assert!(lock.try_lock().is_some());
-    }
-
-    #[test]
-    fn a_holder_that_panics_gives_back() {
-        let lock = Lock::<u64>::default();
-        std::thread::scope(|scope| {
-            let fails = scope.spawn(|| {
-                let _held = lock.lock();
-                panic!("on purpose");
-            });
-            assert!(fails.join().is_err());
-        });
-        assert!(lock.try_lock().is_some());
     }
 }

@@ -4,6 +4,7 @@ use jeton_core::{Bucket, Cell, Cost, Decision, Micros, TailEdit, View};
 
 use super::Region;
 use crate::budget::Budget;
+use crate::slot::Slot;
 use crate::{Journal, Place};
 
 /// A slot that was found, and whether the state in it still answers otherwise than an absent one.
@@ -37,9 +38,10 @@ impl Region {
         usable.then_some(Known { at, is_alive })
     }
 
-    /// Charges a bucket that is in use, if that is quickly done.
-    #[inline]
-    pub(crate) fn charge_quickly<J: Journal>(
+    /// Takes from a bucket whose slot is there, if that is quickly done.
+    #[allow(clippy::inline_always)] // see `Table::single`
+    #[inline(always)]
+    pub(crate) fn take_quickly<J: Journal>(
         &mut self,
         place: Place,
         bucket: &Bucket,
@@ -48,15 +50,29 @@ impl Region {
         journal: &mut J,
     ) -> Option<Decision> {
         let slot = self.slots.bucket_mut(place.hash)?;
-        if !slot.is_alive(now) {
+        let before = if slot.is_alive(now) {
+            Some(slot.bucket())
+        } else if self.shared.is_none() {
+            None
+        } else {
+            // What keys without room have shared must not be forgotten.
             return None;
+        };
+        bucket.take_quickly(before, cost, now, |charged| {
+            if J::HEARS {
+                slot.set_mark(journal.changes(place, slot.standing(&[])));
+            }
+            slot.charge_bucket(&charged.cell, charged.until);
+        })
+    }
+
+    /// Whether the entries of the state in a slot can become `more`. They may be moved, and stay in order.
+    #[inline]
+    pub(crate) fn reserve_at(&mut self, at: usize, more: usize, budget: &Budget) -> bool {
+        match self.slots.get(at).and_then(Slot::tail) {
+            Some(number) if more > 0 => self.tails.reserve(number, more, budget),
+            _ => true,
         }
-        let charged = bucket.charge_quickly(slot.bucket(), cost, now)?;
-        if J::HEARS {
-            slot.set_mark(journal.changes(place, slot.standing(&[])));
-        }
-        slot.charge_bucket(charged.cell.words, charged.until);
-        Some(charged.decision)
     }
 
     /// Tells `journal` that the state in a slot is about to change, and marks it as it says.

@@ -35,20 +35,20 @@ pub(crate) const MOST_SLOTS: usize = 64;
 const _: () = assert!(STRIDE + 2 * INSERT_STRIDE + 6 * super::SEARCH <= 64);
 
 impl Region {
-    /// The share of the upkeep that an operation carries; whether it is to tidy another region up.
+    /// Counts an operation; whether it is one that carries [`Region::upkeep`].
     #[inline]
-    pub(crate) fn visit(&mut self, now: Micros, budget: &Budget) -> bool {
+    pub(crate) const fn is_due(&mut self) -> bool {
         match self.due.checked_sub(1) {
             Some(due) => {
                 self.due = due;
                 false
             }
-            None => self.upkeep(now, budget),
+            None => true,
         }
     }
 
-    #[cold]
-    fn upkeep(&mut self, now: Micros, budget: &Budget) -> bool {
+    /// The share of the upkeep that an operation carries; whether it is to tidy another region up.
+    pub(crate) fn upkeep(&mut self, now: Micros, budget: &Budget) -> bool {
         if self.old.len() > 0 {
             self.move_some(STRIDE, now, budget);
             return false;

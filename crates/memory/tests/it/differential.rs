@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use jeton_core::{
     Act, Answers, Cell, Cells, Cost, Decision, Edit, Entry, Kind, Micros, Mode, OnDeny, Op, Plan,
-    Quota, Receipt, RuleId, Store, Submitted, View, When, decide_all,
+    Quota, Receipt, RuleId, Span, Store, Submitted, View, When, decide_all,
 };
 use jeton_memory::Overflow;
 
@@ -84,9 +84,11 @@ impl Plain {
     }
 }
 
-struct Traffic {
+pub(crate) struct Traffic {
     random: Random,
     now: u64,
+    /// Whether the clock jumps to any instant there is, now and then.
+    jumps: bool,
     keys: u64,
     quotas: Vec<Quota>,
     receipts: Vec<Receipt>,
@@ -107,9 +109,15 @@ impl Traffic {
                 ]);
             }
         }
+        Self::of(seed, keys, quotas)
+    }
+
+    /// Traffic under these quotas.
+    pub(crate) fn of(seed: u64, keys: u64, quotas: Vec<Quota>) -> Self {
         Self {
             random: Random(seed),
             now: 1_000 * SECOND,
+            jumps: false,
             keys,
             quotas,
             receipts: Vec::new(),
@@ -118,13 +126,17 @@ impl Traffic {
 
     fn step(&mut self) {
         let (now, random) = (self.now, &mut self.random);
-        self.now = match random.below(100) {
+        let last = Micros::MAX.get();
+        let next = match random.below(100) {
+            0 if self.jumps => random.below(last + 2 * SECOND),
+            1 if self.jumps => last - random.below(3 * SECOND),
             0 => now + 10 * SECOND,
             1 => now - random.below(2 * SECOND).min(now),
             2..4 => now + random.below(SECOND),
             4..60 => now + random.below(200),
             _ => now,
         };
+        self.now = next.min(last);
     }
 
     fn act(&mut self, quota: &Quota) -> Act {
@@ -157,7 +169,10 @@ impl Traffic {
     }
 
     /// A few ops on distinct states.
-    fn ops(&mut self, names: &mut Vec<[u8; 8]>) -> Vec<(RuleId, Quota, Act, Mode, OnDeny)> {
+    pub(crate) fn ops(
+        &mut self,
+        names: &mut Vec<[u8; 8]>,
+    ) -> Vec<(RuleId, Quota, Act, Mode, OnDeny)> {
         let many = [1, 1, 2, 3, 5, 32][usize::try_from(self.random.below(6)).unwrap()];
         names.clear();
         (0..many)
@@ -176,7 +191,7 @@ impl Traffic {
             .collect()
     }
 
-    fn remember(&mut self, decisions: &[Decision]) {
+    pub(crate) fn remember(&mut self, decisions: &[Decision]) {
         for decision in decisions.iter().filter(|d| d.receipt.cost > 0) {
             if self.receipts.len() < 64 {
                 self.receipts.push(decision.receipt);
@@ -190,8 +205,11 @@ impl Traffic {
 
 /// Runs the same plans on both; how many decisions were exact.
 fn compare(seed: u64, keys: u64, steps: u64, max_keys: u64) -> (u64, u64) {
+    compare_under(Traffic::new(seed, keys), steps, max_keys)
+}
+
+fn compare_under(mut traffic: Traffic, steps: u64, max_keys: u64) -> (u64, u64) {
     let (mut model, table) = (Plain::default(), table(max_keys, 32 << 20, Overflow::Share));
-    let mut traffic = Traffic::new(seed, keys);
     let (mut expected, mut answers, mut names) = (Answers::new(), Answers::new(), Vec::new());
     let (mut exact, mut refused) = (0, 0);
     for step in 0..steps {
@@ -232,7 +250,7 @@ fn compare(seed: u64, keys: u64, steps: u64, max_keys: u64) -> (u64, u64) {
         assert_eq!(
             answers.plan(0),
             expected.plan(0),
-            "seed {seed}, step {step}, {now:?}, {ops:#?}"
+            "step {step}, {now:?}, {ops:#?}"
         );
         let decisions = answers.plan(0).1;
         exact += decisions.len() as u64;
@@ -263,6 +281,31 @@ fn a_table_with_just_enough_room_decides_as_a_plain_map_would() {
     // times seven kinds of states.
     for seed in 100..104 {
         compare(seed, 10, 4_000, 2 * 7 * 10);
+    }
+}
+
+/// Instants at the two ends of time, jumps between them, and quotas as long as there are.
+#[test]
+fn a_clock_that_jumps_to_either_end_of_time_changes_nothing() {
+    let longest = Span::LONGEST.as_micros();
+    let mut quotas = Traffic::new(0, 1).quotas;
+    quotas.extend([
+        bucket(1, longest, 1),
+        bucket(3, longest / 7, 20),
+        fixed(2, longest),
+        first(2, longest),
+        counter(3, longest),
+        log(20, longest),
+        concurrency(3, longest),
+        ticket(longest),
+    ]);
+    for (seed, start) in (300..).zip([0, 0, Micros::MAX.get() - 20 * SECOND, Micros::MAX.get()]) {
+        for keys in [3, 100] {
+            let mut traffic = Traffic::of(seed, keys, quotas.clone());
+            (traffic.now, traffic.jumps) = (start, seed % 2 == 0);
+            let (exact, refused) = compare_under(traffic, 5_000, 200_000);
+            assert!(exact > 5_000 && refused > 10, "{exact} {refused}");
+        }
     }
 }
 

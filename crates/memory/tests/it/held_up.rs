@@ -12,10 +12,14 @@ const RULE: RuleId = RuleId::new(1);
 
 /// A take of one unit, by each of the three ways into the table.
 fn take(table: &Table, quota: &Quota, reading: Reading, way: u64) -> Decision {
-    let op = Op::take(RULE, b"k", quota, Cost::ONE);
+    take_of(table, b"k", quota, reading, way)
+}
+
+fn take_of(table: &Table, key: &[u8], quota: &Quota, reading: Reading, way: u64) -> Decision {
+    let op = Op::take(RULE, key, quota, Cost::ONE);
     let mut answers = Answers::new();
     match way % 3 {
-        0 => return table.take(RULE, b"k", quota, Cost::ONE, reading),
+        0 => return table.take(RULE, key, quota, Cost::ONE, reading),
         1 => table.decide(Plan::one(&op), reading, &mut (), &mut answers),
         _ => {
             let done = table.submit(&[Plan::one(&op)], When::from(reading), &mut answers);
@@ -125,4 +129,39 @@ fn a_plan_goes_by_the_latest_instant_of_all_its_keys() {
             .iter()
             .all(|decision| decision.at == Micros::new(20 * SECOND))
     );
+}
+
+/// A state is over at an instant that others go by, and is cleaned up from elsewhere. A thread that read the
+/// clock before that must not find the key unused at its old reading.
+#[test]
+fn what_others_cleaned_up_is_not_used_again_at_an_old_reading() {
+    for quota in [
+        bucket(1000, SECOND, 100),
+        first(100, SECOND / 10),
+        log(100, SECOND / 10),
+    ] {
+        let table = table(10_000, 64 << 20, Overflow::Share);
+        let start = 1_000 * SECOND;
+        let at = |us| Reading::steady(Micros::new(start + us));
+        let hundred = Cost::new(100);
+        let keys: Vec<[u8; 2]> = (0..1_000_u16).map(u16::to_le_bytes).collect();
+        for key in &keys {
+            assert!(allowed(&table.take(RULE, key, &quota, hundred, at(0))));
+        }
+        // One other key is in use, until nearly everything has been cleaned up.
+        for us in 0..400_000 {
+            table.take(RULE, b"other", &quota, Cost::ONE, at(SECOND + us));
+        }
+        assert!(table.stats().keys < 100);
+        for (n, key) in keys.iter().enumerate() {
+            let way = u64::try_from(n).unwrap();
+            let late = take_of(&table, key, &quota, at(1), way);
+            let clean = start + SECOND / 10;
+            assert!(
+                !allowed(&late) || late.at.get() >= clean,
+                "a second hundred at {:?}: {quota:?}",
+                late.at
+            );
+        }
+    }
 }

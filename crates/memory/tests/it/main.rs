@@ -5,6 +5,7 @@
 mod allocation;
 mod batches;
 mod collisions;
+mod damage;
 mod differential;
 mod dumps;
 mod expiry;
@@ -12,12 +13,17 @@ mod flood;
 mod held;
 mod held_up;
 mod journal;
+mod linear;
 mod logs;
+mod looks;
 mod notes;
 mod overflow;
+mod panics;
 mod settings;
 mod sources;
+mod syscalls;
 mod threads;
+mod weights;
 
 use jeton_core::{Anchor, Cost, Decision, Fit, Micros, Quota, Rate, RuleId, Span};
 use jeton_memory::{Overflow, Seed, Settings, Table};

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use jeton_core::{Answers, Cost, Micros, Op, Plan, RuleId};
 use jeton_memory::Overflow;
@@ -97,11 +99,35 @@ fn eight_threads_on_random_pairs_charge_what_they_admit() {
     assert!(full > keys / 2, "{full}");
 }
 
+/// Runs `work` on a thread of its own; threads that wait for each other for ever are a failure, not a
+/// test that hangs.
+fn within_a_minute(work: impl FnOnce() + Send + 'static) {
+    let (done, finished) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        work();
+        done.send(()).ok();
+    });
+    let waited = finished.recv_timeout(Duration::from_secs(60));
+    assert_ne!(
+        waited,
+        Err(RecvTimeoutError::Timeout),
+        "threads wait for each other"
+    );
+    worker.join().unwrap();
+}
+
 /// Large plans in opposite orders, on few keys of a table that is full, so that claims, cleaning
-/// elsewhere and shared cells all happen at once.
+/// elsewhere and shared cells all happen at once; over as many regions as a plan has keys, or fewer.
 #[test]
 fn opposite_orders_on_a_full_table_do_not_deadlock() {
-    let table = table(64, 1 << 20, Overflow::Share);
+    for (max_keys, regions) in [(64, 1), (128, 2), (256, 4), (1_024, 16)] {
+        within_a_minute(move || opposite_orders(max_keys, regions));
+    }
+}
+
+fn opposite_orders(max_keys: u64, regions: usize) {
+    let table = table(max_keys, 1 << 20, Overflow::Share);
+    assert_eq!(table.regions(), regions);
     let quota = log(1_000, SECOND);
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -109,8 +135,8 @@ fn opposite_orders_on_a_full_table_do_not_deadlock() {
             scope.spawn(move || {
                 let mut random = Random(thread);
                 let mut answers = Answers::new();
-                for step in 0..5_000 {
-                    let first = random.below(200);
+                for step in 0..2_500 {
+                    let first = random.below(2 * max_keys);
                     let mut names: Vec<_> = (first..first + 20).map(u64::to_le_bytes).collect();
                     if thread % 2 == 0 {
                         names.reverse();
@@ -127,7 +153,8 @@ fn opposite_orders_on_a_full_table_do_not_deadlock() {
             });
         }
     });
-    assert!(table.stats().keys <= 64);
+    let stats = table.stats();
+    assert!(stats.keys <= max_keys && stats.overflowed > 0, "{stats:?}");
 }
 
 /// Every key is charged by two threads while floods come and go: nobody gets more than its limit.

@@ -119,21 +119,28 @@ pub(super) fn between(
     least: Duration,
     most: Duration,
 ) -> Option<Duration> {
+    section
+        .parsed(cx, key, |text| within(key, text, least, most))
+        .map(|duration| *duration.value.get())
+}
+
+/// The same of a text that is already read.
+pub(super) fn within(
+    key: &str,
+    text: &str,
+    least: Duration,
+    most: Duration,
+) -> Result<Duration, Fault> {
     let beyond = |side: &str, bound: Duration| {
         let us = u64::try_from(bound.as_micros()).unwrap_or(u64::MAX);
         let span = Span::from_micros(us).unwrap_or(Span::SECOND);
         let what = format!("`{key}` is {side} {}", in_words(span));
         Fault::new(code::DURATION, what).fix(format!("{:?}", print_duration(span)))
     };
-    let parse = |text: &str| {
-        let duration = Duration::from_micros(parse_duration(text)?.as_micros());
-        match duration {
-            _ if duration < least => Err(beyond("below", least)),
-            _ if duration > most => Err(beyond("above", most)),
-            _ => Ok(duration),
-        }
-    };
-    section
-        .parsed(cx, key, parse)
-        .map(|duration| *duration.value.get())
+    let duration = Duration::from_micros(parse_duration(text)?.as_micros());
+    match duration {
+        _ if duration < least => Err(beyond("below", least)),
+        _ if duration > most => Err(beyond("above", most)),
+        _ => Ok(duration),
+    }
 }

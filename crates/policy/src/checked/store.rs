@@ -1,14 +1,18 @@
 //! `[store]`: where counters live.
 
+mod disk;
 mod redis;
 
+pub(crate) use disk::WORDS as DISK_WORDS;
 pub(crate) use redis::WORDS as REDIS_WORDS;
 
+use std::time::Duration;
+
 use super::failure::{ON_FAILURE, on_failure};
-use super::sections::timeout;
+use super::sections::{between, timeout};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, names, word};
-use crate::raw::{self, Context, Item, Section, Value};
+use crate::raw::{Context, Item, Section, Value};
 use crate::settings::{Overflow, Store, StoreKind};
 use crate::units::parse_size;
 
@@ -20,8 +24,9 @@ pub(super) const STORE: Vocabulary = Vocabulary {
         word(
             "kind",
             Shape::Words(KIND_WORDS),
-            "\"memory\" (default): counters live in the process. \"redis\": on a Redis or Valkey server, \
-             shared by all nodes that name the same one.",
+            "\"memory\" (default): counters live in the process. \"disk\": there too, and in a folder that \
+             outlasts it. \"redis\": on a Redis or Valkey server, shared by all nodes that name the same \
+             one.",
         ),
         word(
             "max_keys",
@@ -45,7 +50,8 @@ pub(super) const STORE: Vocabulary = Vocabulary {
             "timeout",
             Shape::Text(Form::Duration),
             "How long the store may take to answer; then `on_failure` speaks. Default 20ms. The \
-             memory store always answers at once.",
+             memory store always answers at once, the disk store with a span in `sync` unless the disk \
+             is too slow for it.",
         ),
         word(
             "on_failure",
@@ -53,6 +59,18 @@ pub(super) const STORE: Vocabulary = Vocabulary {
             "What becomes of requests that the store gives no decision about: \"allow\" (default) \
              lets them pass, \"deny\" answers 503, { local = 0.5 } has each process grant that share \
              of the limit on its own. A rule may say otherwise. The memory store never fails.",
+        ),
+        word(
+            "path",
+            Shape::Text(Form::Folder),
+            "disk: the folder that states are kept in, of one process at a time. Default jeton-data, \
+             beside the policy.",
+        ),
+        word(
+            "sync",
+            Shape::Text(Form::Sync),
+            "disk: within which time a change reaches it, 10ms to 1h, and so how much a crash may \
+             forget; or \"always\": before its answer leaves. Default 1s.",
         ),
         word(
             "url",
@@ -96,16 +114,21 @@ pub(super) const STORE: Vocabulary = Vocabulary {
         ),
     ],
     required: &[],
-    later: raw::STORE,
+    later: &[],
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Memory,
+    Disk,
     Redis,
 }
 
-const KINDS: [(&str, Kind); 2] = [("memory", Kind::Memory), ("redis", Kind::Redis)];
+const KINDS: [(&str, Kind); 3] = [
+    ("memory", Kind::Memory),
+    ("disk", Kind::Disk),
+    ("redis", Kind::Redis),
+];
 const KIND_WORDS: &[&str] = &names(&KINDS);
 
 const OVERFLOWS: [(&str, Overflow); 3] = [
@@ -114,6 +137,8 @@ const OVERFLOWS: [(&str, Overflow); 3] = [
     ("allow", Overflow::Allow),
 ];
 const OVERFLOW_WORDS: &[&str] = &names(&OVERFLOWS);
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// The least memory that a table of any use fits in.
 const MIN_MEMORY: u64 = 64 << 10;
@@ -155,8 +180,9 @@ pub(super) fn store(cx: &mut Context<'_>, root: &Section<'_>) -> Store {
     });
     let overflow = section.word(cx, "overflow", &OVERFLOWS, &[]);
     let timeout = match kind {
-        Some(StoreKind::Redis(_)) => redis::timeout(cx, &section),
-        _ => timeout(cx, &section, "timeout"),
+        Some(StoreKind::Memory) | None => timeout(cx, &section, "timeout"),
+        // A store that hangs costs every request as much.
+        Some(_) => between(cx, &section, "timeout", Duration::from_millis(1), MINUTE),
     };
     let on_failure = on_failure(cx, &section);
     Store {
@@ -179,16 +205,35 @@ fn kind(cx: &mut Context<'_>, section: &Section<'_>) -> Option<StoreKind> {
             .fix("kind = \"redis\"");
         return cx.error(*mark, fault);
     }
-    let kind = match section.word(cx, "kind", &KINDS, raw::STORE_KINDS) {
+    let kind = match section.word(cx, "kind", &KINDS, &[]) {
         // Of a kind that could not be read nobody knows which settings it takes.
         None if section.has("kind") => return None,
         kind => kind.unwrap_or(Kind::Memory),
     };
+    if kind != Kind::Disk {
+        refuse(cx, section, &disk::WORDS, "disk", kind);
+    }
+    if kind != Kind::Redis {
+        refuse(cx, section, &redis::WORDS, "redis", kind);
+    }
     match kind {
         Kind::Redis => redis::redis(cx, section).map(StoreKind::Redis),
-        Kind::Memory => {
-            redis::refuse(cx, section);
-            Some(StoreKind::Memory)
-        }
+        Kind::Disk => Some(StoreKind::Disk(disk::disk(cx, section))),
+        Kind::Memory => Some(StoreKind::Memory),
+    }
+}
+
+/// Settings of one kind, under another.
+fn refuse(cx: &mut Context<'_>, section: &Section<'_>, words: &[&str], of: &str, kind: Kind) {
+    let named = KINDS.iter().find(|(_, known)| *known == kind);
+    let name = named.map_or("", |(name, _)| name);
+    let why = format!("is of kind = {of:?}; the {name} store has no use for it");
+    let fix = if section.has("kind") {
+        format!("leave it out, or kind = {of:?}")
+    } else {
+        format!("kind = {of:?} beside it, or leave it out")
+    };
+    for word in words {
+        section.refuse(cx, word, &why, &fix);
     }
 }

@@ -137,6 +137,7 @@ codes! {
     LEASE_OF_NOTHING = "W117" "A lease that nobody can use.";
     BOUND_OF_NOTHING = "W118" "A bound of memory in which nothing is kept.";
     NO_FILE = "W119" "A file that is named and is not there.";
+    NO_TIME_TO_SYNC = "W120" "A timeout shorter than a disk takes.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
     ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
     NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";

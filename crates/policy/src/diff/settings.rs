@@ -3,7 +3,7 @@
 //! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
 
 use crate::settings::{
-    Answer, Api, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Settings, Store, StoreKind,
+    Answer, Api, Disk, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Settings, Store, StoreKind,
 };
 
 /// Those that differ and need a restart.
@@ -151,6 +151,7 @@ fn store(new: &Store, old: &Store) -> Vec<&'static str> {
     } = new;
     let mut all = match (kind, &old.kind) {
         (StoreKind::Redis(new), StoreKind::Redis(old)) => redis(new, old),
+        (StoreKind::Disk(new), StoreKind::Disk(old)) => disk(new, old),
         (new, old) => differing([("[store] kind", new != old)]),
     };
     all.extend(differing([
@@ -161,6 +162,14 @@ fn store(new: &Store, old: &Store) -> Vec<&'static str> {
         ("[store] on_failure", *on_failure != old.on_failure),
     ]));
     all
+}
+
+fn disk(new: &Disk, old: &Disk) -> Vec<&'static str> {
+    let Disk { path, sync } = new;
+    differing([
+        ("[store] path", path.get() != old.path.get()),
+        ("[store] sync", *sync != old.sync),
+    ])
 }
 
 fn redis(new: &Redis, old: &Redis) -> Vec<&'static str> {

@@ -40,6 +40,10 @@ pub(crate) enum Form {
     Prefix,
     /// The name of a file.
     File,
+    /// The name of a folder.
+    Folder,
+    /// A duration, or `always`.
+    Sync,
     /// What nobody is to know.
     Secret,
 }
@@ -85,7 +89,8 @@ impl Form {
                 any(&redis_url::schemes()).replace('+', r"\+")
             ),
             Self::Prefix => r"^[!-)+->@-Z^-z|~]{0,64}$".to_owned(),
-            Self::File | Self::Secret => r"[\s\S]".to_owned(),
+            Self::File | Self::Folder | Self::Secret => r"[\s\S]".to_owned(),
+            Self::Sync => format!("^(always|[0-9]+({}))$", any(&units::duration_words())),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
     }
@@ -93,7 +98,7 @@ impl Form {
     /// A bare number with each of the units that are most likely meant.
     pub(crate) fn of_number(self, number: i128) -> Vec<String> {
         let units: &[&str] = match self {
-            Self::Duration => &["s", "ms"],
+            Self::Duration | Self::Sync => &["s", "ms"],
             Self::Rate => &["/s", "/min"],
             // A larger one counts bytes.
             Self::Size if number < 1 << 20 => &["MiB"],
@@ -136,6 +141,8 @@ impl Form {
                 "unix:///run/redis.sock",
             ],
             Self::Prefix => &["shop:"],
+            Self::Folder => &["jeton-data", "/var/lib/jeton"],
+            Self::Sync => &["1s", "100ms", "always"],
             Self::File => &["root.pem", "/etc/ssl/redis-root.pem"],
             Self::Origin => &["https://app.example", "http://localhost:5173"],
             Self::HeaderName => &["x-forwarded-for", "forwarded", "cf-connecting-ip", "none"],

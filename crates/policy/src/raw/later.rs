@@ -35,13 +35,6 @@ later! {
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
     ;
-    STORE_KINDS:
-        "disk" => "kind = \"memory\"",
-    ;
-    STORE:
-        "path" => "remove it; no store of this version writes to a disk",
-        "sync" => "remove it; no store of this version writes to a disk",
-    ;
     MATCH:
         "domain" => "remove it; it belongs to the Envoy rate limit service",
     ;

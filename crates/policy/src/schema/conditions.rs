@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::checked::{AlgorithmWords, REDIS_WORDS};
+use crate::checked::{AlgorithmWords, DISK_WORDS, REDIS_WORDS};
 
 /// What holds for the settings of a section taken together.
 pub(super) fn of(section: &str) -> Value {
@@ -24,7 +24,15 @@ fn store() -> Value {
                 "if": { "allOf": [is("redis"), { "required": ["kind"] }] },
                 "then": { "required": ["url"] },
             },
-            { "if": is("memory"), "then": { "properties": never(&REDIS_WORDS) } },
+            { "if": is("memory"), "then": { "properties": never(&DISK_WORDS) } },
+            {
+                "if": { "allOf": [is("redis"), { "required": ["kind"] }] },
+                "then": { "properties": never(&DISK_WORDS) },
+            },
+            {
+                "if": { "anyOf": [is("memory"), is("disk")] },
+                "then": { "properties": never(&REDIS_WORDS) },
+            },
         ],
     })
 }

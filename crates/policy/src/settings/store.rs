@@ -8,7 +8,7 @@ use jeton_core::{Quota, Span};
 use crate::redis_url::RedisUrl;
 use crate::rule::{OnFailure, Terms};
 use crate::secret::Secret;
-use crate::setting::Origin;
+use crate::setting::{Origin, Setting};
 
 /// `[store]`: where counters live.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,16 @@ impl Store {
     /// The servers that states live on; `None` where they live in the process.
     pub(crate) const fn redis(&self) -> Option<&Redis> {
         match &self.kind {
-            StoreKind::Memory => None,
             StoreKind::Redis(redis) => Some(redis),
+            StoreKind::Memory | StoreKind::Disk(_) => None,
+        }
+    }
+
+    /// The folder that states are kept in; `None` where they are not.
+    pub(crate) const fn disk(&self) -> Option<&Disk> {
+        match &self.kind {
+            StoreKind::Disk(disk) => Some(disk),
+            StoreKind::Memory | StoreKind::Redis(_) => None,
         }
     }
 
@@ -62,8 +70,57 @@ impl Store {
 pub enum StoreKind {
     /// The memory of the process.
     Memory,
+    /// The memory of the process, kept in a folder.
+    Disk(Disk),
     /// A Redis or Valkey server, shared by all nodes that name the same one.
     Redis(Redis),
+}
+
+/// `[store] kind = "disk"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Disk {
+    /// The folder. Default `jeton-data`, beside the policy.
+    pub path: Setting<PathBuf>,
+    /// When a change reaches it. Default [`DiskSync::Every`] second.
+    pub sync: DiskSync,
+}
+
+impl Disk {
+    /// Where it is unless the policy says otherwise.
+    pub const PATH: &str = "jeton-data";
+
+    /// The folder at `path`, written to within a second.
+    pub const fn new(path: PathBuf) -> Self {
+        Self {
+            path: Setting::literal(path),
+            sync: DiskSync::Every(Duration::from_secs(1)),
+        }
+    }
+
+    /// Where it is, in words that may be shown.
+    ///
+    /// ```
+    /// use jeton_policy::{Disk, Origin, Setting};
+    /// let mut disk = Disk::new("/var/lib/jeton".into());
+    /// assert_eq!(disk.place(), "/var/lib/jeton");
+    /// let origin = Origin::Env("STATE_DIRECTORY".to_owned());
+    /// disk.path = Setting::new("/var/lib/jeton".into(), origin);
+    /// assert_eq!(disk.place(), "what env STATE_DIRECTORY says");
+    /// ```
+    pub fn place(&self) -> String {
+        let path = || self.path.get().display().to_string();
+        elsewhere(self.path.origin()).unwrap_or_else(path)
+    }
+}
+
+/// When a change reaches the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskSync {
+    /// Within this time: so much may be forgotten.
+    Every(Duration),
+    /// Before its answer leaves.
+    Always,
 }
 
 /// `[store] kind = "redis"`.
@@ -116,12 +173,20 @@ impl Redis {
     /// assert_eq!(redis.place(), "a, b:7000");
     /// ```
     pub fn place(&self) -> String {
-        match &self.origin {
-            Origin::Literal => RedisUrl::parse(self.url.expose())
-                .map_or_else(|_| self.url.to_string(), |url| url.places.join(", ")),
-            Origin::Env(name) => format!("what env {name} says"),
-            Origin::File(path) => format!("what file {path} says"),
-        }
+        let hosts = || {
+            RedisUrl::parse(self.url.expose())
+                .map_or_else(|_| self.url.to_string(), |url| url.places.join(", "))
+        };
+        elsewhere(&self.origin).unwrap_or_else(hosts)
+    }
+}
+
+/// What stands elsewhere is told by where that is.
+fn elsewhere(origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Literal => None,
+        Origin::Env(name) => Some(format!("what env {name} says")),
+        Origin::File(path) => Some(format!("what file {path} says")),
     }
 }
 
@@ -179,7 +244,20 @@ impl Lease {
         }
     }
 
-    /// The same of what a policy says; all terms that pass its checks are quotas.
+    /// The most units of a key under this quota that a process has ahead at any time. What a log or a
+    /// counter lets through depends on it: no more than [`Lease::units_of`]. Elsewhere the next ones
+    /// are there before those are spent.
+    pub fn most_of(&self, quota: &Quota) -> u64 {
+        let units = self.units_of(quota);
+        match quota {
+            Quota::FixedWindow(_) => (),
+            _ if quota.rate().is_some() => (),
+            _ => return units,
+        }
+        u64::from(quota.limit()) / Self::SHARE_OF_LIMIT
+    }
+
+    /// [`Lease::units_of`] what a policy says; all terms that pass its checks are quotas.
     pub(crate) fn units_under(&self, terms: &Terms) -> u64 {
         terms.quota().map_or(0, |quota| self.units_of(&quota))
     }

@@ -2,7 +2,7 @@
 
 use super::allows;
 use crate::rule::{Allowance, OnFailure, Rule, Share};
-use crate::settings::Store;
+use crate::settings::{Store, StoreKind};
 use crate::units::grouped;
 
 /// The bound of a rule that says for itself; none if it goes by what `[store]` says, or counts
@@ -39,11 +39,14 @@ fn cut(share: Share, whole: u64, granted: u64) -> String {
 /// without saying that all pass.
 pub(super) fn of_store(store: &Store) -> Option<String> {
     match store.on_failure {
-        OnFailure::Allow if store.redis().is_some() => {
-            Some("all pass, unbounded, unless the rule says otherwise".to_owned())
-        }
-        OnFailure::Allow => None,
+        OnFailure::Allow if store.kind == StoreKind::Memory => None,
+        OnFailure::Allow => Some("all pass, unbounded, unless the rule says otherwise".to_owned()),
         OnFailure::Deny => Some("503, unless the rule says otherwise".to_owned()),
+        // Its folder is of one process.
+        OnFailure::Local(share) if store.disk().is_some() => Some(format!(
+            "this process grants {share} of a limit from memory alone, unless the rule says otherwise: \
+             what was granted before, at most a limit or burst, does not count there"
+        )),
         OnFailure::Local(share) => Some(format!(
             "each process grants {share} of a limit by itself, unless the rule says otherwise: n \
              processes n times that, and what the store had granted before, at most a limit or \

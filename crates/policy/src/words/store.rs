@@ -5,10 +5,10 @@ use std::time::Duration;
 use jeton_core::Span;
 use serde::Serialize;
 
-use super::{leases, outage};
+use super::{disk, leases, outage};
 use crate::compiled::{CompiledRule, Policy};
 use crate::rule::{OnFailure, Rule};
-use crate::settings::{Deployment, Overflow, Redis, Store};
+use crate::settings::{Deployment, Overflow, Redis, Store, StoreKind};
 use crate::sharing::{charged_together, same_key};
 use crate::units::{grouped, in_words};
 
@@ -27,16 +27,19 @@ use crate::units::{grouped, in_words};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StoreWords {
-    /// `memory` or `redis`.
+    /// `memory`, `disk` or `redis`.
     pub kind: &'static str,
-    /// What and where it is: `memory store, at most 1 000 000 keys`, `Redis at cache:6379`.
+    /// What and where it is: `memory store, at most 1 000 000 keys`, `disk store in jeton-data, synced
+    /// within 1 s, at most 1 000 000 keys`, `Redis at cache:6379`.
     pub meaning: String,
     /// What becomes of requests while it gives no decision.
     pub outage: String,
     /// What bounds the limits of each process while the store is away.
     pub local: String,
-    /// What a server may forget.
+    /// What a server, or a crash, may forget.
     pub loss: String,
+    /// On a disk: who waits for it, and for how long.
+    pub waiting: String,
     /// How late a denial may be noticed to hold no more.
     pub deny_cache: String,
     /// What is taken ahead of it.
@@ -65,12 +68,20 @@ impl StoreWords {
         let slots = redis.is_some_and(|redis| redis.deployment() == Deployment::Cluster);
         let apart = slots.then(|| apart(policy));
         let text = |of: fn(&Redis) -> String| redis.map(of).unwrap_or_default();
+        let local = match &store.kind {
+            StoreKind::Memory => None,
+            StoreKind::Disk(_) | StoreKind::Redis(_) => local(policy),
+        };
         Self {
-            kind: if redis.is_some() { "redis" } else { "memory" },
+            kind: kind(store),
             meaning: meaning(store),
             outage: outage::of_store(store).unwrap_or_default(),
-            local: redis.and_then(|_| local(policy)).unwrap_or_default(),
-            loss: text(loss),
+            local: local.unwrap_or_default(),
+            loss: store.disk().map_or_else(|| text(loss), disk::loss),
+            waiting: store
+                .disk()
+                .map(|on| disk::waiting(on, store))
+                .unwrap_or_default(),
             deny_cache: text(deny_cache),
             lease: store.lease().map(leases::of_store).unwrap_or_default(),
             across_slots: match &apart {
@@ -92,10 +103,15 @@ impl StoreWords {
             [] => self.across_slots.to_owned(),
             apart => format!("{}: {}", apart.join("; "), self.across_slots),
         };
+        let (away, forgets) = match self.kind {
+            "disk" => ("while the disk fails", "what a crash may forget"),
+            _ => ("while the store is away", "what it may forget"),
+        };
         let all = [
-            ("while the store is away", self.outage.clone()),
+            (away, self.outage.clone()),
             ("local limits", self.local.clone()),
-            ("what it may forget", self.loss.clone()),
+            (forgets, self.loss.clone()),
+            ("waiting", self.waiting.clone()),
             ("denials", self.deny_cache.clone()),
             ("leases", self.lease.clone()),
             ("across slots", across),
@@ -110,9 +126,21 @@ const ACROSS_SLOTS: &str = "charged one after the other, and given back if a lat
                             concurrent request may be refused meanwhile, a crash leaves a charge, \
                             nothing is ever admitted beyond a limit";
 
+const fn kind(store: &Store) -> &'static str {
+    match &store.kind {
+        StoreKind::Memory => "memory",
+        StoreKind::Disk(_) => "disk",
+        StoreKind::Redis(_) => "redis",
+    }
+}
+
 fn meaning(store: &Store) -> String {
-    let Some(redis) = store.redis() else {
-        return format!("memory store, at most {} keys", grouped(store.max_keys));
+    let redis = match &store.kind {
+        StoreKind::Redis(redis) => redis,
+        StoreKind::Disk(on) => return disk::meaning(on, store),
+        StoreKind::Memory => {
+            return format!("memory store, at most {} keys", grouped(store.max_keys));
+        }
     };
     let place = redis.place();
     match redis.deployment() {

@@ -356,6 +356,25 @@ fn every_setting_of_a_server_needs_a_restart_and_is_named() {
     }
 }
 
+/// A store in a folder.
+const DISK: &str = "[store]\nkind = \"disk\"\npath = \"a\"\nsync = \"1s\"\n";
+
+#[test]
+fn every_setting_of_a_disk_needs_a_restart_and_is_named() {
+    for (from, to, names) in [
+        ("\"a\"", "\"b\"", &["[store] path"][..]),
+        ("path = \"a\"\n", "", &["[store] path"]),
+        ("\"1s\"", "\"always\"", &["[store] sync"]),
+        ("\"1s\"", "\"1001ms\"", &["[store] sync"]),
+        ("sync = \"1s\"\n", "", &[]),
+        (DISK, "", &["[store] kind"]),
+    ] {
+        let new = DISK.replacen(from, to, 1);
+        assert_ne!(new, DISK, "{from}");
+        assert_eq!(changes(&new, DISK).refused(), names, "{from} -> {to}");
+    }
+}
+
 #[test]
 fn another_kind_of_store_needs_a_restart() {
     for memory in ["", "[store]\nmax_keys = 1000000\n"] {

@@ -90,11 +90,15 @@ fn what_loads_with_a_warning_fits_and_what_editors_can_tell_does_not() {
         "size-",
     ];
     /// What takes arithmetic, or a guess.
-    const BEYOND: [&str; 12] = [
+    const BEYOND: [&str; 16] = [
         "duration-deny-cache-long",
         "duration-deny-cache-short",
         "duration-lease-for-long",
         "duration-lease-for-short",
+        "duration-store-sync-long",
+        "duration-store-sync-short",
+        "duration-store-sync-zero",
+        "duration-store-timeout-disk",
         "duration-store-timeout-redis",
         "duration-store-timeout-short",
         "duration-store-timeout-zero",

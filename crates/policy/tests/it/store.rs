@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jeton_policy::{Deployment, Lease, OnFailure, Origin, Overflow, Policy, Redis, StoreKind};
+use jeton_policy::{
+    Deployment, Disk, DiskSync, Lease, OnFailure, Origin, Overflow, Policy, Redis, StoreKind,
+};
 
 use crate::common::{SECRET, load, refused, try_load};
 use crate::schema::mistakes;
@@ -70,6 +72,46 @@ fn every_setting_of_a_server_is_read() {
     assert_eq!(redis.deny_cache, Some(Duration::from_millis(1)));
     let (units, keep_for) = (1_000_000, Duration::from_secs(60));
     assert_eq!(redis.lease, Some(Lease { units, keep_for }));
+}
+
+fn disk(settings: &str) -> Disk {
+    let text = format!("[store]\nkind = \"disk\"\n{settings}\n{RULE}");
+    let mistakes = mistakes(&text);
+    assert!(mistakes.is_empty(), "{mistakes:#?}");
+    match &load(&text).settings().store.kind {
+        StoreKind::Disk(disk) => disk.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_disk_needs_nothing_and_is_written_to_within_a_second() {
+    let disk = disk("");
+    assert_eq!(disk.path.get(), Path::new("jeton-data"));
+    assert_eq!(disk.sync, DiskSync::Every(Duration::from_secs(1)));
+    assert_eq!(disk, Disk::new("jeton-data".into()));
+}
+
+#[test]
+fn every_setting_of_a_disk_is_read() {
+    let all = "path = \"/var/lib/jeton\"\nmax_keys = 1000\nmax_memory = \"1MiB\"\n\
+               overflow = \"deny\"\ntimeout = \"1min\"\non_failure = \"deny\"";
+    assert_eq!(disk(all).path.get(), Path::new("/var/lib/jeton"));
+    for (written, sync) in [
+        ("always", DiskSync::Always),
+        ("10ms", DiskSync::Every(Duration::from_millis(10))),
+        ("1h", DiskSync::Every(Duration::from_secs(3_600))),
+    ] {
+        assert_eq!(disk(&format!("sync = \"{written}\"")).sync, sync);
+    }
+}
+
+#[test]
+fn a_folder_that_stands_elsewhere_is_used_and_not_shown() {
+    let disk = disk("path = { env = \"SECRET\" }");
+    assert_eq!(disk.path.get(), Path::new(SECRET));
+    assert_eq!(disk.place(), "what env SECRET says");
+    assert!(!format!("{disk:?}").contains(SECRET));
 }
 
 #[test]
@@ -141,6 +183,13 @@ fn editors_know_which_settings_belong_to_which_kind() {
     assert!(!fits(
         "kind = \"redis\"\nurl = \"redis://h\"\nlease_for = \"1s\""
     ));
+    assert!(fits("kind = \"disk\"\npath = \"d\"\nsync = \"always\""));
+    assert!(fits("kind = \"disk\""));
+    for word in ["path = \"d\"", "sync = \"1s\""] {
+        let redis = format!("kind = \"redis\"\nurl = \"redis://h\"\n{word}");
+        assert!(!fits(word) && !fits(&redis), "{word}");
+        assert!(!fits(&format!("kind = \"memory\"\n{word}")), "{word}");
+    }
     for word in [
         "url = \"redis://h\"",
         "tls_root = \"r.pem\"",
@@ -153,6 +202,7 @@ fn editors_know_which_settings_belong_to_which_kind() {
             !fits(word) && !fits(&format!("kind = \"memory\"\n{word}")),
             "{word}"
         );
+        assert!(!fits(&format!("kind = \"disk\"\n{word}")), "{word}");
     }
 }
 

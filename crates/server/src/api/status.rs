@@ -9,6 +9,7 @@ use http::StatusCode;
 
 use super::{Api, answer};
 use crate::metrics;
+use crate::store::Backend;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -33,6 +34,11 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         Some(why) => format!("ready, under policy {}: {why}\n", metrics.generation()),
     };
     if let Some(why) = metrics.degraded() {
+        let trouble = match metrics.store() {
+            Backend::Disk(kept) => kept.trouble(),
+            _ => None,
+        };
+        let why = trouble.map_or_else(|| why.to_string(), |trouble| trouble.to_string());
         // Writing to a text does not fail.
         let _ = writeln!(text, "degraded: {why}; on_failure decides");
     }

@@ -173,6 +173,7 @@ pub(super) struct Check {
 
 Nothing is charged, and no key is created. A file has no state, so its counters
 are fresh, unless its [store] is a Redis server: that is asked, and only read.
+The folder of a disk store is its process's alone: ask that, by --api.
 With --api the running process is asked, by its own policy and counters, and no
 file is read. JETON_API stands for --api where there is no
 --config; JETON_TOKEN is the token of the process, if it asks for one.

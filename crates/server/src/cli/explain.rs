@@ -69,7 +69,7 @@ fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
         let _ = gate.refresh_orders().await;
         let explained = gate.explain(&question.facts()).await;
         let counters = match store {
-            Backend::Memory(_) => Counters::Fresh,
+            Backend::Memory(_) | Backend::Disk(_) => Counters::Fresh,
             Backend::Redis(_) => Counters::OfStore,
         };
         Ok(Document::new(question, &explained, counters))

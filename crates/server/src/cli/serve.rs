@@ -36,7 +36,7 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
             let commands = "CL.THROTTLE  THROTTLE  JETON.TAKE …";
             writeln!(out, "  resp     {}  {commands}", redis_url(address))?;
         }
-        if let Backend::Redis(_) = service.store() {
+        if let Backend::Disk(_) | Backend::Redis(_) = service.store() {
             writeln!(out, "  store    {}", service.store().place())?;
         }
         let rules = policy.rules().len();

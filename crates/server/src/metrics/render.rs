@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jeton::disk::Figures;
 use jeton::policy::{BROUGHT, Policy};
 use jeton::{Event, Gate, RuleOutcome, Tally};
 use prometheus_client::collector::Collector;
@@ -12,7 +13,7 @@ use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::{Metrics, doors};
-use crate::store::Backend;
+use crate::store::{Backend, Kept, kept};
 
 /// The media type of [`render`]'s text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -166,13 +167,56 @@ fn store(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         )?;
         counter(&mut disagreements, store.disagreements())?;
     }
+    if let Backend::Disk(kept) = metrics.store() {
+        disk(kept, encoder)?;
+    }
     in_memory(metrics, encoder)
+}
+
+/// How a disk is doing.
+fn disk(kept: &Kept, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let help = "1 for how the disk is doing: up; behind, so that decisions wait for it; or why it keeps \
+                nothing: full, read_only, damaged, io";
+    let mut family =
+        encoder.encode_descriptor("jeton_disk_health", help, None, MetricType::Gauge)?;
+    let health = kept::word(kept.health());
+    for word in kept::WORDS {
+        family
+            .encode_family(&[("state", word)])?
+            .encode_gauge(&i64::from(word == health))?;
+    }
+
+    let Figures {
+        batches,
+        writing,
+        pending,
+        bytes,
+        ..
+    } = kept.figures();
+    let help = "Batches of changes that have been brought to the disk, with one sync each";
+    let mut counted =
+        encoder.encode_descriptor("jeton_disk_batches", help, None, MetricType::Counter)?;
+    counter(&mut counted, batches)?;
+
+    let help = "Time that these batches took";
+    let unit = Unit::Seconds;
+    let none: Option<&Exemplar<Bare, f64>> = None;
+    encoder
+        .encode_descriptor("jeton_disk_batch", help, Some(&unit), MetricType::Counter)?
+        .encode_counter(&writing.as_secs_f64(), none)?;
+
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let help = "States that have changed and are not on disk yet";
+    gauge(encoder, "jeton_disk_pending", help, whole(pending))?;
+    let help = "Size of the file that holds the states";
+    gauge(encoder, "jeton_disk_bytes", help, whole(bytes))
 }
 
 /// What this process holds itself: all, or its shares while the store is away.
 fn in_memory(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let own = match metrics.store() {
         Backend::Memory(table) => Some(table.stats()),
+        Backend::Disk(kept) => Some(kept.stats()),
         Backend::Redis(_) => None,
     };
     let local = metrics.gate.local_stats();

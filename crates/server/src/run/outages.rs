@@ -53,7 +53,8 @@ impl Outages {
             let now = looks.tick().await;
             is_unproven = is_unproven && !store.decides().await;
             let failed = failures.since(&gate);
-            for news in told.about(gate.store_state(), failed, is_unproven, now) {
+            let state = store.state(gate.store_state());
+            for news in told.about(state, failed, is_unproven, now) {
                 tell(&news, &store, &gate.policy());
             }
         }
@@ -64,7 +65,13 @@ fn tell(news: &News, store: &Backend, policy: &Policy) {
     match news {
         News::Away(why) => {
             let (words, rule) = (store.words(*why), without_store(policy));
-            tracing::error!("{words}: it is not asked for now; until it answers {rule}");
+            let so = match store {
+                Backend::Disk(kept) if kept.trouble().is_some() => {
+                    "nothing more can be kept; until it can"
+                }
+                _ => "it is not asked for now; until it answers",
+            };
+            tracing::error!("{words}: {so} {rule}");
         }
         News::Still(why) => tracing::error!("{}", store.words(*why)),
         News::Failing(Failure { why, rules }) => {

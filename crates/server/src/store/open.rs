@@ -19,7 +19,7 @@ use jeton::{
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::Backend;
+use super::{Backend, Kept};
 
 /// For so long a server is waited for: opening a line takes up to a second.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -49,7 +49,7 @@ pub enum Seeding {
 pub enum Need {
     /// To decide and to charge: whether it does is tried, and nothing is left of that.
     Decisions,
-    /// To be looked at.
+    /// To be looked at: as far as others may.
     Looks,
 }
 
@@ -67,12 +67,20 @@ pub struct Opened {
 /// # Errors
 /// [`OpenError`] if it can never decide.
 pub async fn open(store: &policy::Store, need: Need) -> Result<Opened, OpenError> {
-    let StoreKind::Redis(named) = &store.kind else {
-        let store = Backend::Memory(Arc::new(table_for(store, Seeding::Secret)?));
-        return Ok(Opened { store, away: None });
+    let (store, away) = match &store.kind {
+        StoreKind::Redis(named) => {
+            let (store, away) = connect(&settings(named, store.timeout)?, need).await?;
+            (Backend::Redis(store), away)
+        }
+        StoreKind::Disk(named) if need == Need::Decisions => {
+            (Backend::Disk(Kept::open(named, store).await?), None)
+        }
+        // A folder is of the process that decides, and nobody else may so much as look.
+        _ => {
+            let table = table_for(store, Seeding::Secret)?;
+            (Backend::Memory(Arc::new(table)), None)
+        }
     };
-    let (store, away) = connect(&settings(named, store.timeout)?, need).await?;
-    let store = Backend::Redis(store);
     Ok(Opened { store, away })
 }
 
@@ -193,6 +201,11 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
+    /// The folder cannot be used.
+    Folder {
+        /// Why not, and what to do.
+        what: String,
+    },
     /// The settings name no server.
     Redis(redis::SettingsError),
     /// The server has answered, and will not decide.
@@ -212,6 +225,7 @@ impl fmt::Display for OpenError {
                 let path = path.display();
                 write!(f, "[store] tls_root: {path} cannot be read: {error}")
             }
+            Self::Folder { what } => write!(f, "[store]: {what}"),
             Self::Redis(error) => write!(f, "[store]: {error}"),
             Self::NeverDecides { servers, trouble } => write!(
                 f,
@@ -226,6 +240,7 @@ impl std::error::Error for OpenError {
         match self {
             Self::Table(error) => Some(error),
             Self::Root { error, .. } => Some(error),
+            Self::Folder { .. } => None,
             Self::Redis(error) => Some(error),
             Self::NeverDecides { trouble, .. } => Some(trouble),
         }

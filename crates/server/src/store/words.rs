@@ -12,6 +12,7 @@ impl Backend {
     pub fn place(&self) -> String {
         match self {
             Self::Memory(_) => "the memory of this process".to_owned(),
+            Self::Disk(kept) => format!("disk at {}", kept.place()),
             Self::Redis(store) => format!("redis at {}", store.named().join(", ")),
         }
     }
@@ -20,6 +21,7 @@ impl Backend {
     pub fn words(&self, why: StoreErrorKind) -> String {
         let said = match self {
             Self::Memory(_) => None,
+            Self::Disk(kept) => kept.words(why),
             Self::Redis(store) => said(store, why),
         };
         said.unwrap_or_else(|| why.to_string())

@@ -163,3 +163,8 @@ fn the_page_of_settling_is_true() {
 fn the_page_for_redis_clients_is_true() {
     assert!(run_page("docs/resp.md", &[]) >= 3);
 }
+
+#[test]
+fn the_page_of_the_disk_is_true() {
+    assert!(run_page("docs/disk.md", &[]) >= 3);
+}

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::support::binary::{Running, jeton, stderr, stdout};
-use crate::support::curl;
 use crate::support::raw::Raw;
 use crate::support::upstream::Upstream;
+use crate::support::{Folder, curl};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -153,6 +153,27 @@ fn openai_tells_in_two_dialects() {
         "{head}"
     );
     assert!(head.contains("x-ratelimit-limit: 200\r\n"), "{head}");
+}
+
+#[test]
+fn a_call_that_is_billed_outlasts_the_process() {
+    let data = Folder::quick();
+    let path = data.path().join("jeton-data");
+    let start = || {
+        Example::before("billed.toml", Upstream::answering(OK), |policy| {
+            let here = format!("{:?}", path.display().to_string());
+            policy.replace("\"jeton-data\"", &here)
+        })
+    };
+    let key = "X-API-Key: alice";
+    let mut billed = start();
+    let head = billed.ask("GET", "/", key);
+    assert!(head.contains("\"calls\";r=999"), "{head}");
+    billed.jeton.signal("-KILL");
+    billed.jeton.ends();
+    let head = start().ask("GET", "/", key);
+    assert!(head.contains("\"calls\";r=998"), "{head}");
+    assert!(path.join("states.redb").exists());
 }
 
 #[test]

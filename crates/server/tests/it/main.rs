@@ -17,6 +17,7 @@ mod gateways;
 mod leaving;
 mod listening;
 mod load;
+mod on_disk;
 mod on_redis;
 mod open_files;
 mod openapi_outside;

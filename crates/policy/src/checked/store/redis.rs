@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::MINUTE;
 use crate::checked::api::warn_if_weak;
 use crate::checked::sections::between;
 use crate::diagnostic::{Fault, code};
@@ -26,25 +27,7 @@ pub(crate) const WORDS: [&str; 7] = [
 /// The most units that a process may take ahead.
 pub(super) const MOST_LEASED: u64 = 1_000_000;
 const LEASED_FOR: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
 const LONGEST_PREFIX: usize = 64;
-
-/// Settings of a server, under a kind that has none.
-pub(super) fn refuse(cx: &mut Context<'_>, section: &Section<'_>) {
-    let fix = if section.has("kind") {
-        "leave it out, or kind = \"redis\""
-    } else {
-        "kind = \"redis\" beside it, or leave it out"
-    };
-    for word in WORDS {
-        section.refuse(
-            cx,
-            word,
-            "is of kind = \"redis\"; the memory store has no use for it",
-            fix,
-        );
-    }
-}
 
 pub(super) fn redis(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Redis> {
     section.require(cx, "url", "url = { env = \"REDIS_URL\" }");
@@ -72,11 +55,6 @@ pub(super) fn redis(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Redis
         lease,
         ..Redis::new(url.value.get().0.clone())
     })
-}
-
-/// A store that hangs costs every request as much.
-pub(super) fn timeout(cx: &mut Context<'_>, section: &Section<'_>) -> Option<Duration> {
-    between(cx, section, "timeout", Duration::from_millis(1), MINUTE)
 }
 
 fn tls_root(cx: &mut Context<'_>, section: &Section<'_>, tls: bool) -> Option<PathBuf> {

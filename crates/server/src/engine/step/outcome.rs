@@ -133,7 +133,7 @@ pub enum Failed {
 impl Failed {
     /// What the store of `policy` did not do.
     pub(crate) fn of_store(why: StoreErrorKind, policy: &Policy) -> Self {
-        let is_server = policy.settings().store.kind != StoreKind::Memory;
+        let is_server = matches!(policy.settings().store.kind, StoreKind::Redis(_));
         Self::Store { why, is_server }
     }
 }

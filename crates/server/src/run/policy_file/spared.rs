@@ -8,6 +8,9 @@ use toml::{Table, Value};
 /// What is read in their place: good as a URL, with or without a root of trust, and as a secret.
 const STAND_IN: &str = "rediss://127.0.0.1";
 
+/// Settings that say where a store is, and who may read it.
+const SPARED: [&str; 4] = ["url", "tls_root", "key_secret", "path"];
+
 /// Reads every reference but those of `[store]`.
 pub(super) struct Spared<'a> {
     others: &'a dyn Resolve,
@@ -22,7 +25,7 @@ impl<'a> Spared<'a> {
         let policy: Table = text.parse().unwrap_or_default();
         let settings = policy.get("store").and_then(Value::as_table);
         let named = |kind: &str| {
-            let settings = settings.into_iter().flat_map(Table::values);
+            let settings = SPARED.iter().filter_map(|word| settings?.get(*word));
             let named = settings.filter_map(|setting| setting.get(kind)?.as_str());
             named.map(str::to_owned).collect()
         };

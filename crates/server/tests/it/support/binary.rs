@@ -111,11 +111,31 @@ impl Running {
 
     /// Sets the soft limit of open files while it runs.
     pub(crate) fn limit_files(&self, files: u32) {
-        let arguments = [
-            format!("--pid={}", self.child.id()),
-            format!("--nofile={files}:"),
-        ];
-        let status = Command::new("prlimit").args(arguments).status();
+        self.limit(&format!("--nofile={files}:"));
+    }
+
+    /// `jeton serve` with this policy, in a process to which a file that may not grow is an error like
+    /// others ([`Running::limit_file_size`]).
+    pub(crate) fn serve_on_a_disk_that_fills_up(policy: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.file("jeton.toml", policy.as_bytes());
+        let script = "trap '' XFSZ; exec \"$0\" serve --config \"$1\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_jeton")]);
+        shell.arg(path).env_remove("JETON_LOG").env("NO_COLOR", "1");
+        Self::start(shell, folder, "  policy")
+    }
+
+    /// From now on it may write to no file beyond so many bytes: to the process that is a disk without
+    /// room.
+    pub(crate) fn limit_file_size(&self, bytes: Option<u64>) {
+        let bytes = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+        self.limit(&format!("--fsize={bytes}:"));
+    }
+
+    fn limit(&self, what: &str) {
+        let pid = format!("--pid={}", self.child.id());
+        let status = Command::new("prlimit").args([&pid, what]).status();
         assert!(status.expect("prlimit runs").success());
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod admissions;
 pub(crate) mod binary;
+pub(crate) mod calls;
 pub(crate) mod nginx;
 pub(crate) mod proxy;
 pub(crate) mod raw;
@@ -23,9 +24,23 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// For what need not outlast the machine: in memory, where there is such a place.
+    pub(crate) fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::within(memory)
+        } else {
+            Self::new()
+        }
+    }
+
+    fn within(folder: &Path) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("jeton-it-{}-{number}", std::process::id()));
+        let path = folder.join(format!("jeton-it-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a temporary folder");
         Self(path)
     }
