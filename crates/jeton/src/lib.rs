@@ -41,7 +41,8 @@ pub use clock::Clock;
 #[cfg(feature = "settling")]
 pub use gate::Hold;
 pub use gate::{
-    DEFAULT_TTL, Deciding, Explained, Gate, OrderError, OrderInForce, StoreState, table_settings,
+    Batch, BatchAnswer, BatchMemory, BatchReply, Brought, DEFAULT_TTL, Decided, Deciding,
+    Explained, Gate, OrderError, OrderInForce, StoreState, table_settings,
 };
 pub use jeton_core::{
     Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Pending, Plan, Quota,

@@ -22,7 +22,12 @@ pub struct Tally {
 struct Beside {
     events: EventMeters,
     failures: FailureMeters,
+    /// Decisions under quotas that callers bring.
+    brought: RuleMeter,
 }
+
+/// What stands for an index where a rule is not one of the policy: its quotas come with the calls.
+pub(crate) const BROUGHT: usize = usize::MAX;
 
 impl Tally {
     pub(crate) fn new(rules: usize) -> Self {
@@ -49,6 +54,16 @@ impl Tally {
         self.rules.get(rule).map_or(0, |meter| meter.get(outcome))
     }
 
+    /// How often a decision under a quota that its caller brought ended in `outcome`.
+    pub fn brought(&self, outcome: RuleOutcome) -> u64 {
+        self.beside.brought.get(outcome)
+    }
+
+    /// How many such decisions the store did not give.
+    pub fn store_errors_of_brought(&self, kind: StoreErrorKind) -> u64 {
+        self.beside.brought.failures().get(kind)
+    }
+
     /// How often `event` happened.
     pub fn event(&self, event: Event) -> u64 {
         self.beside.events.get(event)
@@ -70,8 +85,22 @@ impl Tally {
 
     #[inline]
     pub(crate) fn decided(&self, rule: usize, outcome: RuleOutcome) {
-        if let Some(meter) = self.rules.get(rule) {
-            meter.count(outcome);
+        self.decided_often(rule, outcome, 1);
+    }
+
+    /// The same for several decisions.
+    #[inline]
+    pub(crate) fn decided_often(&self, rule: usize, outcome: RuleOutcome, times: u64) {
+        if let Some(meter) = self.meter(rule) {
+            meter.count(outcome, times);
+        }
+    }
+
+    #[inline]
+    fn meter(&self, rule: usize) -> Option<&RuleMeter> {
+        match self.rules.get(rule) {
+            None if rule == BROUGHT => Some(&self.beside.brought),
+            meter => meter.map(|meter| &**meter),
         }
     }
 
@@ -104,7 +133,7 @@ impl Tally {
     /// An answer that the store did not give, with the rules that it would have been about.
     #[cold]
     pub(crate) fn store_failed(&self, kind: StoreErrorKind, rules: impl Iterator<Item = usize>) {
-        for meter in rules.filter_map(|rule| self.rules.get(rule)) {
+        for meter in rules.filter_map(|rule| self.meter(rule)) {
             meter.failures().count(kind);
         }
         self.beside.failures.count(kind);

@@ -9,10 +9,12 @@ mod api;
 mod change;
 mod cost;
 mod count;
+mod doors;
 mod failure;
 mod listen;
 mod matches;
 mod plans;
+mod resp;
 mod rule;
 mod sections;
 mod settling;
@@ -32,6 +34,7 @@ use crate::raw::{self, Context, Item, Section, Table, Value};
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::source::Mark;
+use doors::Standing;
 
 /// The whole policy language.
 pub(crate) const FILE: Vocabulary = Vocabulary {
@@ -45,6 +48,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
             sections::PROXY.about,
         ),
         word("api", Shape::Table(&api::API), api::API.about),
+        word("resp", Shape::Table(&resp::RESP), resp::RESP.about),
         word("store", Shape::Table(&store::STORE), store::STORE.about),
         word(
             "client_ip",
@@ -96,15 +100,32 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
     let root = Section::of(cx, &FILE, table, Mark::default());
     let proxy = sections::proxy(cx, &root);
     let api = api::api(cx, &root);
+    let resp = resp::resp(cx, &root);
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
+        resp: resp.as_ref().map(|resp| resp.value.clone()),
         store: store::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
         answer: answer::answer(cx, &root),
         lists: addresses::lists(cx, &root),
     };
-    sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
+    let standing = |section, usual_port, listen, mark| Standing {
+        section,
+        usual_port,
+        listen,
+        mark,
+    };
+    let doors = [
+        proxy
+            .as_ref()
+            .map(|it| standing("[proxy]", 8080, &it.value.listen, it.mark)),
+        api.as_ref()
+            .map(|it| standing("[api]", 7070, &it.value.listen, it.mark)),
+        resp.as_ref()
+            .map(|it| standing("[resp]", 6380, &it.value.listen, it.mark)),
+    ];
+    doors::distinct_addresses(cx, &doors);
     let (drafts, broken) = rules(cx, &root);
     across::check(cx, &drafts, &broken);
     across::debts_are_possible(cx, &settings, &drafts);

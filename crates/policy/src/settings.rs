@@ -1,5 +1,6 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
+mod doors;
 mod store;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use jeton_wire::ratelimit::Dialects;
 use crate::secret::Secret;
 
 use crate::Setting;
+pub use doors::{DoorLimits, Resp};
 pub use store::{Deployment, Disk, DiskSync, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
@@ -24,6 +26,8 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     /// `[api]`, if the file has one.
     pub api: Option<Api>,
+    /// `[resp]`, if the file has one.
+    pub resp: Option<Resp>,
     /// `[store]`.
     pub store: Store,
     /// `[client_ip]`.
@@ -32,6 +36,13 @@ pub struct Settings {
     pub answer: Answer,
     /// `[lists]`.
     pub lists: Lists,
+}
+
+impl Settings {
+    /// Whether there is anything to serve.
+    pub const fn has_doors(&self) -> bool {
+        self.proxy.is_some() || self.api.is_some() || self.resp.is_some()
+    }
 }
 
 /// `[proxy]`: stand in front of a service.

@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     Lost,
     /// Plans fail, looks do not.
     Plans(StoreErrorKind),
+    /// So many plans of a call are decided, and those behind them fail.
+    Behind(usize, StoreErrorKind),
 }
 
 pub(crate) struct Faulty {
@@ -116,6 +118,12 @@ impl Store for Faulty {
                 failed(plans_len, kind, &mut answers);
                 answers
             })),
+            Fault::Behind(plans_done, kind) => {
+                let (done, behind) = plans.split_at(plans_done.min(plans_len));
+                let submitted = self.table.submit(done, when, out);
+                failed(behind.len(), kind, out);
+                submitted
+            }
             Fault::Hang => Submitted::Later(Box::pin(std::future::pending())),
             Fault::Lost => {
                 let _ = self.table.submit(plans, when, &mut Answers::new());
@@ -126,7 +134,9 @@ impl Store for Faulty {
 
     fn note(&self, edit: NoteEdit, when: When) -> Pending<bool> {
         match self.fault() {
-            Fault::None | Fault::Plans(_) => self.table.note(edit, self.when(when)),
+            Fault::None | Fault::Plans(_) | Fault::Behind(..) => {
+                self.table.note(edit, self.when(when))
+            }
             Fault::Error(kind) | Fault::LateError(kind) => {
                 Box::pin(std::future::ready(Err(error(kind))))
             }
@@ -137,7 +147,7 @@ impl Store for Faulty {
     fn notes(&self, when: When) -> Pending<Vec<Note>> {
         self.looks.fetch_add(1, Relaxed);
         match self.fault() {
-            Fault::None | Fault::Plans(_) => self.table.notes(self.when(when)),
+            Fault::None | Fault::Plans(_) | Fault::Behind(..) => self.table.notes(self.when(when)),
             Fault::Slow(after) => {
                 let notes = self.table.notes(self.when(when));
                 Box::pin(async move {

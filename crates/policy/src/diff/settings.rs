@@ -2,7 +2,9 @@
 //!
 //! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
 
-use crate::settings::{Answer, Api, Disk, Lease, Lists, Proxy, Redis, Settings, Store, StoreKind};
+use crate::settings::{
+    Answer, Api, Disk, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Settings, Store, StoreKind,
+};
 
 /// Those that differ and need a restart.
 pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
@@ -17,6 +19,11 @@ pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
         (None, None) => {}
         _ => all.push("[api]"),
     }
+    match (&new.resp, &old.resp) {
+        (Some(new), Some(old)) => all.extend(resp(new, old)),
+        (None, None) => {}
+        _ => all.push("[resp]"),
+    }
     all.extend(store(&new.store, &old.store));
     all
 }
@@ -26,6 +33,7 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     let Settings {
         proxy: _,
         api,
+        resp,
         store: _,
         client_ip,
         answer,
@@ -37,6 +45,12 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
             ("[api] token", new.token != old.token),
             ("[api] admin_token", new.admin_token != old.admin_token),
             ("[api] gateways", new.gateways != old.gateways),
+        ]));
+    }
+    if let (Some(new), Some(old)) = (resp, &old.resp) {
+        all.extend(differing([
+            ("[resp] token", new.token != old.token),
+            ("[resp] admin_token", new.admin_token != old.admin_token),
         ]));
     }
     if *client_ip != old.client_ip {
@@ -63,6 +77,32 @@ fn api(new: &Api, old: &Api) -> Vec<&'static str> {
         gateways: _,
     } = new;
     differing([("[api] listen", listen.get() != old.listen.get())])
+}
+
+/// Tokens are read when a client shows one.
+fn resp(new: &Resp, old: &Resp) -> Vec<&'static str> {
+    let Resp {
+        listen,
+        token: _,
+        admin_token: _,
+        limits: DoorLimits {
+            max_connections,
+            max_in_flight,
+        },
+        idle_timeout,
+    } = new;
+    differing([
+        ("[resp] listen", listen.get() != old.listen.get()),
+        (
+            "[resp] max_connections",
+            *max_connections != old.limits.max_connections,
+        ),
+        (
+            "[resp] max_in_flight",
+            *max_in_flight != old.limits.max_in_flight,
+        ),
+        ("[resp] idle_timeout", *idle_timeout != old.idle_timeout),
+    ])
 }
 
 /// Where a value was read is not compared: moving it from the file into the environment changes

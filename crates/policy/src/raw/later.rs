@@ -31,8 +31,7 @@ macro_rules! later {
 
 later! {
     SECTIONS:
-        "rls" => "remove the section; this version decides in [proxy] and [api]",
-        "resp" => "remove the section; this version decides in [proxy] and [api]",
+        "rls" => "remove the section; this version decides in [proxy], [api] and [resp]",
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
     ;

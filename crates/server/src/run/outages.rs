@@ -79,6 +79,9 @@ fn tell(news: &News, store: &Backend, policy: &Policy) {
                 [] => "a look at what operators have set got no answer".to_owned(),
                 rules => format!("no answer about {}, so on_failure decided", list(rules)),
             };
+            if *why == StoreErrorKind::Saturated {
+                return tracing::warn!("{why}: {about}; raise `max_in_flight`, or add nodes");
+            }
             let keys = match why {
                 StoreErrorKind::BadState => store.where_to_look(policy, rules),
                 _ => String::new(),

@@ -51,9 +51,16 @@ struct Reading {
 impl Reading {
     /// A sample as it can be run here.
     fn here(&self, text: &str) -> String {
-        let address = self.jeton.as_ref().expect("a policy before").api_address();
-        text.replace("127.0.0.1:7070", &address.to_string())
-            .replace("HANDLE", &self.handle)
+        let jeton = self.jeton.as_ref().expect("a policy before");
+        let mut text = text.to_owned();
+        if text.contains("127.0.0.1:7070") {
+            text = text.replace("127.0.0.1:7070", &jeton.api_address().to_string());
+        }
+        if text.contains("-p 6380") {
+            let port = jeton.resp_address().port();
+            text = text.replace("-p 6380", &format!("-p {port}"));
+        }
+        text.replace("HANDLE", &self.handle)
             .replace("RECEIPT", &self.receipt)
     }
 
@@ -109,6 +116,7 @@ fn run_page(name: &str, environment: &[(&str, &str)]) -> usize {
         match block.kind {
             "toml" => {
                 let policy = block.text.replace("127.0.0.1:7070", "127.0.0.1:0");
+                let policy = policy.replace("127.0.0.1:6380", "127.0.0.1:0");
                 reading.jeton = Some(Running::serve_with(&policy, environment));
             }
             "sh" => {
@@ -149,6 +157,11 @@ fn the_policies_of_a_page_to_begin_with_draw_no_warning() {
 #[test]
 fn the_page_of_settling_is_true() {
     assert!(run_page("docs/settling.md", &[]) >= 3);
+}
+
+#[test]
+fn the_page_for_redis_clients_is_true() {
+    assert!(run_page("docs/resp.md", &[]) >= 3);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod open_files;
 mod openapi_outside;
 mod refused;
 mod reload;
+mod resp;
 mod retry;
 mod settle;
 mod stopping;

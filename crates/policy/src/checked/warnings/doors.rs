@@ -1,5 +1,6 @@
 //! What the doors of a file cannot do for its rules.
 
+use jeton_core::Kind;
 use jeton_wire::client_ip::{Source, Trust};
 
 use super::{holds_everybody, place};
@@ -7,7 +8,7 @@ use crate::checked::Draft;
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::raw::{Context, Section};
-use crate::rule::{CostSpec, Rule};
+use crate::rule::{Allowance, CostSpec, Rule};
 use crate::settings::{Listen, Settings};
 
 pub(super) fn warn(
@@ -122,7 +123,13 @@ fn chosen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
 
 /// The decision API sees no answers: there, a caller has to commit.
 fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
-    if settings.proxy.is_some() || settings.api.is_none() {
+    if settings.proxy.is_some() {
+        return;
+    }
+    if settings.api.is_none() {
+        if settings.resp.is_some() {
+            never_settled(cx, draft);
+        }
         return;
     }
     let Draft { rule, marks } = draft;
@@ -137,4 +144,28 @@ fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
         .label("unless callers reserve, and commit what it was")
         .fix("POST /v1/reserve and /v1/commit instead of /v1/take; or keep it: only a reminder");
     cx.findings.warning(mark, fault);
+}
+
+/// Redis clients take and give back; none of them reserves.
+fn never_settled(cx: &mut Context<'_>, draft: &Draft) {
+    let Draft { rule, marks } = draft;
+    let name = &rule.name;
+    let by_response = matches!(rule.cost, CostSpec::Response { .. });
+    let in_flight = matches!(
+        &rule.allowance,
+        Allowance::Quota(terms) if terms.quota().is_ok_and(|quota| quota.kind() == Kind::Concurrency)
+    );
+    let (mark, what) = match &rule.count {
+        Some(_) => (marks.count, "counts answers, which [resp] does not see"),
+        None if by_response => (
+            marks.cost,
+            "costs what answers say, which [resp] does not see",
+        ),
+        None if in_flight => (marks.algorithm, "needs somebody who gives units back"),
+        None => return,
+    };
+    let fault = Fault::new(code::CONTRADICTION, format!("{name:?} {what}"))
+        .label("no other door stands here")
+        .fix("[proxy], or [api] with callers that reserve and commit; or another rule");
+    let _: Option<()> = cx.error(mark, fault);
 }

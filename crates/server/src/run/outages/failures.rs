@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use jeton::policy::BROUGHT;
 use jeton::{Gate, StoreErrorKind};
 
 use crate::metrics::in_force;
@@ -40,15 +41,20 @@ impl Failures {
             return failures;
         }
         let (policy, tally) = in_force(gate);
-        for (index, rule) in policy.rules().iter().enumerate() {
+        let rules = policy.rules().iter().enumerate();
+        let of_rules = rules.map(|(index, rule)| {
             let count = StoreErrorKind::ALL.map(|why| tally.store_errors_of(index, why));
-            let seen = self.of_rules.insert(rule.name().to_owned(), count);
+            (rule.name(), count)
+        });
+        let of_brought = StoreErrorKind::ALL.map(|why| tally.store_errors_of_brought(why));
+        for (name, count) in of_rules.chain([(BROUGHT, of_brought)]) {
+            let seen = self.of_rules.insert(name.to_owned(), count);
             let counts = StoreErrorKind::ALL
                 .into_iter()
                 .zip(count.into_iter().zip(seen.unwrap_or_default()));
             for (why, _) in counts.filter(|(_, (count, seen))| count != seen) {
                 if let Some(failure) = failures.iter_mut().find(|failure| failure.why == why) {
-                    failure.rules.push(rule.name().to_owned());
+                    failure.rules.push(name.to_owned());
                 }
             }
         }

@@ -198,6 +198,16 @@ impl Running {
         self.address("  api ")
     }
 
+    /// Where Redis clients connect.
+    pub(crate) fn resp_address(&self) -> SocketAddr {
+        self.address("  resp ")
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn address(&self, line: &str) -> SocketAddr {
         let banner = self.banner();
         let rest = banner
@@ -205,8 +215,8 @@ impl Running {
             .find_map(|found| found.strip_prefix(line))
             .expect("a line");
         let url = rest.split_whitespace().next().expect("an address");
-        url.strip_prefix("http://")
-            .and_then(|it| it.parse().ok())
+        url.split_once("://")
+            .and_then(|(_, it)| it.parse().ok())
             .expect("an address")
     }
 

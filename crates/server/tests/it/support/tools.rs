@@ -4,7 +4,17 @@ use std::path::{Path, PathBuf};
 
 /// Where one of them is.
 pub(crate) fn tool(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/bin");
+    installed(&format!("bin/{name}"))
+}
+
+/// The folder that holds one of them.
+pub(crate) fn folder_of(name: &str) -> PathBuf {
+    let path = installed(name);
+    path.parent().unwrap_or(&path).to_owned()
+}
+
+fn installed(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
     let path = folder.join(name);
     assert!(
         path.exists(),
