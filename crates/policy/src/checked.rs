@@ -13,6 +13,7 @@ mod failure;
 mod listen;
 mod matches;
 mod plans;
+mod rls;
 mod rule;
 mod sections;
 mod settling;
@@ -27,6 +28,7 @@ pub(crate) use store::REDIS_WORDS;
 pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};
+use crate::envoy::Domain;
 use crate::language::{ROOT, Shape, Vocabulary, word};
 use crate::raw::{self, Context, Item, Section, Table, Value};
 use crate::rule::Rule;
@@ -45,6 +47,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
             sections::PROXY.about,
         ),
         word("api", Shape::Table(&api::API), api::API.about),
+        word("rls", Shape::Table(&rls::RLS), rls::RLS.about),
         word("store", Shape::Table(&store::STORE), store::STORE.about),
         word(
             "client_ip",
@@ -91,31 +94,43 @@ pub(crate) struct Marks {
     pub(crate) replaces: Vec<Mark>,
 }
 
+/// What a file means.
+pub(crate) struct Meaning {
+    pub(crate) settings: Settings,
+    pub(crate) rules: Vec<Rule>,
+    /// Limits of descriptors, which stand in files of their own.
+    pub(crate) domains: Vec<Domain>,
+}
+
 /// The meaning of a file, if it has one.
-pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Vec<Rule>)> {
+pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<Meaning> {
     let root = Section::of(cx, &FILE, table, Mark::default());
     let proxy = sections::proxy(cx, &root);
     let api = api::api(cx, &root);
+    let (rls, domains) = rls::rls(cx, &root);
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
+        rls: rls.as_ref().map(|rls| rls.value.clone()),
         store: store::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
         answer: answer::answer(cx, &root),
         lists: addresses::lists(cx, &root),
     };
     sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
+    sections::apart_from_rls(cx, rls.as_ref(), &settings);
     let (drafts, broken) = rules(cx, &root);
     across::check(cx, &drafts, &broken);
     across::debts_are_possible(cx, &settings, &drafts);
     warnings::warn(cx, &root, &settings, &drafts);
-    if cx.findings.has_errors() {
+    if cx.findings.has_errors() || cx.beside.errors() > 0 {
         return None;
     }
-    Some((
+    Some(Meaning {
         settings,
-        drafts.into_iter().map(|draft| draft.rule).collect(),
-    ))
+        rules: drafts.into_iter().map(|draft| draft.rule).collect(),
+        domains,
+    })
 }
 
 /// Every `[[rule]]` that could be read, and the names of those that could not.

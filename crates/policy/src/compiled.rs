@@ -4,6 +4,7 @@ mod allowed;
 mod charge;
 mod counters;
 mod decode;
+mod descriptors;
 mod encode;
 mod evaluate;
 mod id;
@@ -17,6 +18,7 @@ mod view;
 
 pub use charge::{Charge, Counter, Settle};
 pub(crate) use decode::{KeyText, PartValue, read_key};
+pub(crate) use encode::{bound, push_text};
 pub use evaluate::{Buffers, Evaluation};
 pub use named::{Named, NamedKeyError};
 pub use orders::Orders;

@@ -1,5 +1,6 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
+mod rls;
 mod store;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use jeton_wire::ratelimit::Dialects;
 use crate::secret::Secret;
 
 use crate::Setting;
+pub use rls::{Rls, Tls};
 pub use store::{Deployment, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
@@ -24,6 +26,8 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     /// `[api]`, if the file has one.
     pub api: Option<Api>,
+    /// `[rls]`, if the file has one.
+    pub rls: Option<Rls>,
     /// `[store]`.
     pub store: Store,
     /// `[client_ip]`.

@@ -10,7 +10,7 @@ use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Api, Listen, Proxy, Upstream};
+use crate::settings::{Api, Listen, Proxy, Rls, Settings, Upstream};
 use crate::units::{in_words, parse_duration, print_duration};
 
 pub(super) const PROXY: Vocabulary = Vocabulary {
@@ -159,6 +159,27 @@ pub(super) fn distinct_addresses(
             .label("used by [proxy] already")
             .fix(format!("listen = \"127.0.0.1:{port}\""));
         let _: Option<()> = cx.error(api.mark, fault);
+    }
+}
+
+/// The rate limit service stands in a place of its own.
+pub(super) fn apart_from_rls(cx: &mut Context<'_>, rls: Option<&Spotted<Rls>>, others: &Settings) {
+    let Some(rls) = rls else { return };
+    let proxy = others
+        .proxy
+        .as_ref()
+        .map(|proxy| ("[proxy]", &proxy.listen));
+    let api = others.api.as_ref().map(|api| ("[api]", &api.listen));
+    let taken = [proxy, api].into_iter().flatten();
+    let taken = taken
+        .filter(|(_, listen)| overlap(listen, &rls.value.listen))
+        .map(|(name, _)| name)
+        .next();
+    if let Some(name) = taken {
+        let fault = Fault::new(code::ADDRESS, format!("[rls] listens where {name} does"))
+            .label(format!("used by {name} already"))
+            .fix("another address or port");
+        let _: Option<()> = cx.error(rls.mark, fault);
     }
 }
 

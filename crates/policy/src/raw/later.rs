@@ -31,8 +31,7 @@ macro_rules! later {
 
 later! {
     SECTIONS:
-        "rls" => "remove the section; this version decides in [proxy] and [api]",
-        "resp" => "remove the section; this version decides in [proxy] and [api]",
+        "resp" => "remove the section; this version decides in [proxy], [api] and [rls]",
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
     ;
@@ -42,9 +41,6 @@ later! {
     STORE:
         "path" => "remove it; no store of this version writes to a disk",
         "sync" => "remove it; no store of this version writes to a disk",
-    ;
-    MATCH:
-        "domain" => "remove it; it belongs to the Envoy rate limit service",
     ;
     RULE:
         "max_wait" => "remove it; a request that is over its limit is refused at once",

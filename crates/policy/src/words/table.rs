@@ -62,10 +62,10 @@ impl fmt::Display for PolicyTable<'_> {
             writeln!(f, "  {}", lines.join("\n      "))?;
         }
         let settings = self.policy.settings();
-        if settings.proxy.is_none() && settings.api.is_none() {
+        if settings.proxy.is_none() && settings.api.is_none() && settings.rls.is_none() {
             writeln!(
                 f,
-                "  doors: none; `jeton serve` needs [proxy] or [api], a library neither"
+                "  doors: none; `jeton serve` needs [proxy], [api] or [rls], a library none of them"
             )?;
         }
         if rules.is_empty() {

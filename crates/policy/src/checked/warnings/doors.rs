@@ -7,7 +7,7 @@ use crate::checked::Draft;
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::raw::{Context, Section};
-use crate::rule::{CostSpec, Rule};
+use crate::rule::{Allowance, CostSpec, Rule};
 use crate::settings::{Listen, Settings};
 
 pub(super) fn warn(
@@ -120,9 +120,16 @@ fn chosen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
     }
 }
 
-/// The decision API sees no answers: there, a caller has to commit.
+/// The decision API sees no answers: there, a caller has to commit. The rate limit service has no way
+/// to say so at all.
 fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
-    if settings.proxy.is_some() || settings.api.is_none() {
+    if settings.proxy.is_some() {
+        return;
+    }
+    if settings.api.is_none() {
+        if settings.rls.is_some() {
+            refuse_unseen(cx, draft);
+        }
         return;
     }
     let Draft { rule, marks } = draft;
@@ -137,4 +144,29 @@ fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
         .label("unless callers reserve, and commit what it was")
         .fix("POST /v1/reserve and /v1/commit instead of /v1/take; or keep it: only a reminder");
     cx.findings.warning(mark, fault);
+}
+
+/// What the rate limit service can never do, where there is no other door.
+fn refuse_unseen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
+    let in_flight = matches!(
+        rule.allowance,
+        Allowance::Quota(crate::Terms::Concurrency { .. })
+    );
+    let (mark, what, fix) = match (&rule.count, &rule.cost) {
+        (Some(_), _) => (marks.count, "statuses", "leave `count` out, or add [proxy]"),
+        (_, CostSpec::Response { .. }) => (
+            marks.cost,
+            "costs of answers",
+            "a cost that is known before, or add [proxy]",
+        ),
+        _ if in_flight => (
+            marks.algorithm,
+            "when requests end",
+            "another algorithm, or add [proxy] or [api]",
+        ),
+        _ => return,
+    };
+    let what = format!("[rls] never learns {what}: {:?}", rule.name);
+    let fault = Fault::new(code::CONTRADICTION, what).label("and there is no other door");
+    let _: Option<()> = cx.error(mark, fault.fix(fix));
 }
