@@ -4,6 +4,7 @@ mod asked;
 mod breaker;
 mod deadline;
 mod deciding;
+mod descriptors;
 mod drive;
 mod explain;
 mod guard;
@@ -35,6 +36,9 @@ use crate::verb::{NamedCharge, Verb};
 pub(crate) use asked::Seed;
 use asked::{Asked, cost_of, op};
 pub use deciding::Deciding;
+pub use descriptors::{
+    Descriptor, DescriptorRequest, Hits, Ruled, RuledDescriptor, Ruling, Standing,
+};
 pub use explain::Explained;
 pub use guard::StoreState;
 use guard::{Guard, Reply};
@@ -268,7 +272,10 @@ impl Gate {
         ) -> Deciding,
     ) -> Deciding {
         let reading = self.0.clock.reading();
-        with_scratch(|Scratch { buffers, answers }| {
+        with_scratch(|scratch| {
+            let Scratch {
+                buffers, answers, ..
+            } = scratch;
             let evaluation = live
                 .policy
                 .evaluate(facts, &live.orders, reading.at(), buffers);

@@ -26,3 +26,14 @@ pub(crate) use rules::{Domain, compile};
 pub use ruling::{AskedDescriptor, OwnLimit, Ruling, Rulings};
 pub use tree::{DescriptorLimit, Descriptors};
 pub use unit::Unit;
+
+/// Without a reader of files there is nothing to read.
+#[cfg(not(feature = "toml"))]
+pub(crate) fn load(
+    _: &mut crate::raw::Context<'_>,
+    _: &str,
+    _: crate::source::Mark,
+    _: bool,
+) -> Option<Vec<Domain>> {
+    None
+}

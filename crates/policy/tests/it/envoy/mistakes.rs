@@ -1,5 +1,6 @@
 //! What is refused, and what is said of it.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,15 +98,14 @@ fn small_files_do_not_become_large_trees() {
     bomb += "  - { key: k0, metadata: &m0 { a: x } }\n";
     for level in 1..30 {
         let below = level - 1;
-        bomb += &format!(
-            "  - {{ key: k{level}, metadata: &m{level} {{ a: *m{below}, b: *m{below} }} }}\n"
-        );
+        let twice = format!("{{ a: *m{below}, b: *m{below} }}");
+        writeln!(bomb, "  - {{ key: k{level}, metadata: &m{level} {twice} }}").unwrap();
     }
     let said = refused(RLS, &[("a.yaml", &bomb)]);
     assert!(said.contains("with its aliases carried out"), "{said}");
     let deep = format!("domain: {}{}\n", "[".repeat(100), "]".repeat(100));
     let said = refused(RLS, &[("a.yaml", &deep)]);
-    assert!(said.contains("deeper than 64 levels"), "{:.300}", said);
+    assert!(said.contains("deeper than 64 levels"), "{said:.300}");
     let deeper = format!("domain: {}\n", "[".repeat(100_000));
     assert!(refused(RLS, &[("a.yaml", &deeper)]).contains("not YAML"));
     let round = "domain: a\ndescriptors: &all [{ key: k, descriptors: *all }]\n";

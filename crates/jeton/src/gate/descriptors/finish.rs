@@ -1,0 +1,470 @@
+//! What the store's answer makes of a request of descriptors.
+
+use std::sync::Arc;
+
+use jeton_core::{Act, Answers, Cost, Decision, Fit, Micros, Op, Quota, RuleId, Span, StoreError};
+use jeton_core::{Receipt, StoreErrorKind, Verdict, Written};
+use jeton_policy::Mode;
+use smallvec::SmallVec;
+
+use super::draft::{Group, Part, is_trial};
+use super::{Ruled, RuledDescriptor, Standing};
+use crate::answered::{self, Answered, Disposition};
+use crate::gate::asked::{Asked, Seed};
+use crate::gate::{Live, verdicts};
+use crate::meters::RuleOutcome;
+
+/// All that is needed when the answer is there.
+pub(super) struct Outline {
+    live: Arc<Live>,
+    /// Of those that charge; behind them come refunds.
+    seeds: SmallVec<[Seed; 3]>,
+    lines: SmallVec<[Noted; 8]>,
+    parts: SmallVec<[Part; 4]>,
+    sharing: Share,
+    /// What the policy says by itself, if it does.
+    listed: Option<Disposition>,
+    /// Keys of what may have to go back.
+    keys: SmallVec<[Box<[u8]>; 0]>,
+}
+
+/// One charge.
+#[derive(Clone, Copy)]
+struct Noted {
+    seed: Seed,
+    group: Group,
+    is_metered: bool,
+    /// The descriptors that a rule speaks of, a bit for each.
+    speaks: u64,
+}
+
+/// How limits of quota mode share one refusal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// How many there are.
+    quotas: usize,
+    /// Whether they can refuse at all: one that only counts never does.
+    can_refuse: bool,
+    /// Whether limits of descriptors never refuse.
+    pub(super) is_shadow: bool,
+}
+
+impl Share {
+    pub(super) fn of(live: &Live, parts: &mut [Part]) -> Self {
+        let settings = live.policy.settings().rls.as_ref();
+        if settings.is_some_and(|rls| rls.quota_mode) {
+            for part in parts.iter_mut().filter(|part| !part.is_unlimited) {
+                part.is_quota = true;
+            }
+        }
+        let quotas = || {
+            parts
+                .iter()
+                .filter(|part| part.is_quota && !part.is_unlimited)
+        };
+        let refuses = |part: &Part| {
+            !part.is_shadow && !part.gives && (part.line.is_some() || part.refused.is_some())
+        };
+        Self {
+            quotas: quotas().count(),
+            can_refuse: quotas().all(refuses),
+            is_shadow: settings.is_some_and(|rls| rls.shadow_mode),
+        }
+    }
+
+    /// Whether a limit of quota mode has no vote of its own: only alone it has.
+    pub(super) fn has_no_vote(&self, part: &Part) -> bool {
+        part.is_quota && !(self.quotas == 1 && self.can_refuse)
+    }
+}
+
+/// A charge that goes back.
+pub(super) struct Back {
+    id: RuleId,
+    key: Box<[u8]>,
+    quota: Quota,
+    receipt: Receipt,
+}
+
+impl Back {
+    pub(super) fn op(&self) -> Op<'_> {
+        let act = Act::Settle {
+            receipt: self.receipt,
+            actual: Cost::ZERO,
+            max_debt: Cost::ZERO,
+        };
+        Op::new(self.id, &self.key, &self.quota, act)
+    }
+}
+
+/// An answer, and what goes back because of it.
+pub(super) struct Finished {
+    pub(super) ruled: Ruled,
+    pub(super) back: SmallVec<[Back; 4]>,
+}
+
+/// Whether the policy refuses without asking a counter.
+pub(super) fn refuses(disposition: &Disposition) -> bool {
+    !matches!(
+        disposition,
+        Disposition::Unmatched | Disposition::Unlimited | Disposition::Exempt
+    )
+}
+
+impl Outline {
+    pub(super) fn new(
+        live: &Arc<Live>,
+        parts: SmallVec<[Part; 4]>,
+        sharing: Share,
+        listed: Option<Disposition>,
+    ) -> Self {
+        Self {
+            live: Arc::clone(live),
+            seeds: SmallVec::new(),
+            lines: SmallVec::new(),
+            parts,
+            sharing,
+            listed,
+            keys: SmallVec::new(),
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        seed: Seed,
+        group: Group,
+        is_metered: bool,
+        speaks: u64,
+        key: &[u8],
+    ) {
+        if group != Group::Back {
+            self.seeds.push(seed);
+        }
+        self.lines.push(Noted {
+            seed,
+            group,
+            is_metered,
+            speaks,
+        });
+        // What may be refused by all of them together, after the others were charged.
+        if self.sharing.quotas > 1 && self.sharing.can_refuse {
+            self.keys.push(key.into());
+        }
+    }
+
+    pub(super) fn count(&self, group: Group) -> usize {
+        self.lines.iter().filter(|line| line.group == group).count()
+    }
+
+    pub(super) fn seeds(&self) -> &[Seed] {
+        &self.seeds
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// As the gate asks the outage rule, and how many descriptors there are.
+    pub(super) fn into_asked(self, at: Micros) -> (Asked, usize) {
+        let descriptors = self.parts.len();
+        let asked = Asked {
+            live: self.live,
+            is_metered: true,
+            corrects: false,
+            at,
+            seeds: self.seeds,
+        };
+        (asked, descriptors)
+    }
+
+    /// More than one step can hold: refused, since none may be left out.
+    pub(super) fn too_many(self, at: Micros) -> Ruled {
+        let disposition = Disposition::TooManyRules;
+        let answered = verdicts::without_counter(&self.live, disposition, true, at);
+        degraded(answered, self.parts.len())
+    }
+
+    /// The decisions, in the order of the lines.
+    fn decisions(&self, answers: &Answers) -> Result<SmallVec<[Decision; 8]>, StoreError> {
+        let mut decisions = SmallVec::new();
+        let mut plan = 0;
+        while decisions.len() < self.lines.len() {
+            let (verdict, of_plan) = answers.plan(plan);
+            verdict?;
+            if of_plan.is_empty() {
+                return Err(StoreError {
+                    kind: StoreErrorKind::BadAnswer,
+                    written: Written::Unknown,
+                });
+            }
+            decisions.extend_from_slice(of_plan);
+            plan += 1;
+        }
+        Ok(decisions)
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// Gives itself back if the store failed.
+    #[allow(clippy::result_large_err)] // looked at at once
+    pub(super) fn finish(mut self, answers: &Answers) -> Result<Finished, (Self, StoreError)> {
+        let decisions = match self.decisions(answers) {
+            Ok(decisions) => decisions,
+            Err(error) => return Err((self, error)),
+        };
+        let over: SmallVec<[bool; 4]> = self
+            .parts
+            .iter()
+            .map(|part| is_over(part, &decisions))
+            .collect();
+        let quotas = self.parts.iter().zip(&over);
+        let refusing = quotas
+            .filter(|(part, over)| part.is_quota && **over)
+            .count();
+        let by_quota = self.sharing.quotas > 1
+            && self.sharing.can_refuse
+            && !self.sharing.is_shadow
+            && refusing == self.sharing.quotas;
+        if by_quota {
+            self.give_quotas_their_vote();
+        }
+        let verdict = self.verdict(&decisions, by_quota);
+        let back = if by_quota {
+            self.take_back(&decisions)
+        } else {
+            SmallVec::new()
+        };
+        self.meter(&decisions, verdict.allowed);
+        let answered = self.answered(&decisions, verdict);
+        let descriptors = self.descriptors(&decisions, &over, &answered);
+        Ok(Finished {
+            ruled: Ruled {
+                answered,
+                descriptors,
+            },
+            back,
+        })
+    }
+
+    /// All of them refuse: so each does.
+    fn give_quotas_their_vote(&mut self) {
+        for part in self.parts.iter().filter(|part| part.is_quota) {
+            if let Some(line) = part.line.and_then(|line| self.lines.get_mut(line)) {
+                line.seed.mode = Mode::Enforce;
+            }
+        }
+    }
+
+    /// The votes of all that were asked, and of what refuses by a word.
+    fn verdict(&self, decisions: &[Decision], by_quota: bool) -> Verdict {
+        let of_shadow = |at: usize| {
+            let mut parts = self
+                .parts
+                .iter()
+                .filter(|part| part.line == Some(at))
+                .peekable();
+            let belongs = parts.peek().is_some();
+            belongs
+                && (self.sharing.is_shadow
+                    || parts.all(|part| part.is_shadow || self.sharing.has_no_vote(part)))
+        };
+        let votes = self.lines.iter().zip(decisions).enumerate();
+        let votes = votes.filter(|(at, (line, _))| {
+            line.group != Group::Back && line.seed.has_vote() && (by_quota || !of_shadow(*at))
+        });
+        let verdict =
+            Verdict::of(votes.map(|(_, (_, decision))| (jeton_core::Mode::Enforce, decision.fit)));
+        let refused = self.listed.as_ref().is_some_and(refuses) || self.refused().is_some();
+        Verdict {
+            allowed: verdict.allowed && !refused,
+            impossible: verdict.impossible,
+            retry_after: verdict.retry_after,
+        }
+    }
+
+    /// The word by which a descriptor refuses the request.
+    fn refused(&self) -> Option<Disposition> {
+        if self.sharing.is_shadow {
+            return None;
+        }
+        let mut parts = self.parts.iter();
+        let alone = parts.find(|part| {
+            part.refused.is_some() && !part.is_shadow && !self.sharing.has_no_vote(part)
+        });
+        alone.and_then(|part| part.refused)
+    }
+
+    /// What limits were charged that are not those of quota mode.
+    fn take_back(&self, decisions: &[Decision]) -> SmallVec<[Back; 4]> {
+        let lines = self.lines.iter().zip(decisions).zip(&self.keys);
+        let charged = lines.filter(|((line, decision), _)| {
+            line.group == Group::Together && decision.fit.passes() && decision.receipt.cost > 0
+        });
+        let back = charged.map(|((line, decision), key)| Back {
+            id: line.seed.id,
+            key: key.clone(),
+            quota: line.seed.quota,
+            receipt: decision.receipt,
+        });
+        back.collect()
+    }
+
+    fn meter(&self, decisions: &[Decision], passed: bool) {
+        for (
+            Noted {
+                seed,
+                is_metered,
+                group,
+                ..
+            },
+            decision,
+        ) in self.lines.iter().zip(decisions)
+        {
+            if *is_metered && *group != Group::Back {
+                let outcome = RuleOutcome::of(decision, seed.mode, seed.counter, passed);
+                self.live.tally.decided(seed.rule, outcome);
+            }
+        }
+    }
+
+    fn answered(&self, decisions: &[Decision], verdict: Verdict) -> Answered {
+        let parts = self.lines.iter().zip(decisions);
+        let parts = parts.filter(|(line, _)| line.group != Group::Back);
+        let parts: SmallVec<[answered::Part; 3]> = parts
+            .map(|(line, decision)| answered::Part {
+                seed: line.seed,
+                decision: *decision,
+            })
+            .collect();
+        let at = decisions
+            .first()
+            .map_or(Micros::ZERO, |decision| decision.at);
+        let listed = self.listed.filter(refuses);
+        match listed.or_else(|| self.refused()) {
+            Some(refused) => {
+                let mut answered = verdicts::without_counter(&self.live, refused, true, at);
+                answered.parts = parts;
+                answered
+            }
+            None => Answered::new(
+                Arc::clone(&self.live),
+                Disposition::Decided(verdict),
+                at,
+                parts,
+            ),
+        }
+    }
+
+    /// The answer where no counter has to be asked.
+    pub(super) fn settled(self, at: Micros) -> Ruled {
+        let is_limited = self
+            .parts
+            .iter()
+            .any(|part| part.is_unlimited || part.refused.is_some());
+        let listed = self.listed.filter(|listed| refuses(listed) || !is_limited);
+        let disposition = listed
+            .or_else(|| self.refused())
+            .unwrap_or(Disposition::Unlimited);
+        let answered = verdicts::without_counter(&self.live, disposition, true, at);
+        let over: SmallVec<[bool; 4]> = self.parts.iter().map(|part| is_over(part, &[])).collect();
+        let descriptors = self.descriptors(&[], &over, &answered);
+        Ruled {
+            answered,
+            descriptors,
+        }
+    }
+
+    fn descriptors(
+        &self,
+        decisions: &[Decision],
+        over: &[bool],
+        answered: &Answered,
+    ) -> SmallVec<[RuledDescriptor; 4]> {
+        let parts = self.parts.iter().zip(over).enumerate();
+        let all = parts.map(|(at, (part, over))| {
+            let standing = self.standing(part, decisions);
+            let by_rule = (standing == Standing::Free).then(|| self.by_rule(at, decisions));
+            match by_rule.flatten() {
+                Some((line, denied)) => RuledDescriptor {
+                    over: denied,
+                    standing: Standing::ByRule(line),
+                    limit: None,
+                },
+                None => RuledDescriptor {
+                    over: *over
+                        || (standing == Standing::Free
+                            && refuses(&answered.disposition())
+                            && !answered.allowed()),
+                    standing,
+                    limit: part.limit,
+                },
+            }
+        });
+        all.collect()
+    }
+
+    fn standing(&self, part: &Part, decisions: &[Decision]) -> Standing {
+        let line = part
+            .line
+            .and_then(|line| Some((self.lines.get(line)?, decisions.get(line)?)));
+        match (line, part.per) {
+            _ if part.is_unlimited => Standing::Unlimited,
+            // An operator's override changes how much it is, not over what time.
+            (Some((line, decision)), Some((_, unit))) => Standing::Decided {
+                requests: line.seed.quota.limit(),
+                unit,
+                decision: *decision,
+            },
+            (None, per) if part.refused.is_some() || part.is_shadow => Standing::Refused(per),
+            _ => Standing::Free,
+        }
+    }
+
+    /// The rule of the policy that speaks of a descriptor and matters most: the one that denies with the
+    /// longest wait, else the one with least left.
+    fn by_rule(&self, descriptor: usize, decisions: &[Decision]) -> Option<(usize, bool)> {
+        let bit = 1_u64.checked_shl(u32::try_from(descriptor).ok()?)?;
+        let own = |at: &usize| self.parts.iter().all(|part| part.line != Some(*at));
+        let lines = self.lines.iter().zip(decisions).enumerate();
+        let speaking = lines.filter(|(at, (line, _))| {
+            line.speaks & bit != 0
+                && line.seed.has_vote()
+                && line.group == Group::Together
+                && own(at)
+                && !is_trial(&line.seed)
+        });
+        let (at, (_, decision)) = speaking.min_by_key(|(_, (_, decision))| {
+            let wait = decision.fit.retry_after().map_or(0, Span::as_micros);
+            (
+                decision.fit.passes(),
+                decision.fit != Fit::Impossible,
+                u64::MAX - wait,
+                decision.remaining,
+            )
+        })?;
+        Some((at, !decision.fit.passes()))
+    }
+}
+
+/// Whether a descriptor is over its limit. One that only counts never is.
+fn is_over(part: &Part, decisions: &[Decision]) -> bool {
+    let denied = || {
+        let decision = part.line.and_then(|line| decisions.get(line));
+        decision.is_some_and(|decision| !decision.fit.passes())
+    };
+    !part.is_shadow && (part.refused.is_some() || denied())
+}
+
+/// An answer about which no more is known of each descriptor.
+pub(super) fn degraded(answered: Answered, descriptors: usize) -> Ruled {
+    let one = RuledDescriptor {
+        over: !answered.allowed(),
+        standing: Standing::Free,
+        limit: None,
+    };
+    Ruled {
+        answered,
+        descriptors: std::iter::repeat_n(one, descriptors).collect(),
+    }
+}
