@@ -166,11 +166,13 @@ pub enum StoreErrorKind {
     Refused,
     /// This store cannot do what the plan asks of it.
     Unsupported,
+    /// It was not asked: whoever asks has as much in flight as it may have.
+    Saturated,
 }
 
 impl StoreErrorKind {
     /// Every kind, in their order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Timeout,
         Self::Unavailable,
         Self::NotReady,
@@ -183,6 +185,7 @@ impl StoreErrorKind {
         Self::BadAnswer,
         Self::Refused,
         Self::Unsupported,
+        Self::Saturated,
     ];
 
     /// The word in metrics.
@@ -205,6 +208,7 @@ impl StoreErrorKind {
             Self::BadAnswer => "bad_answer",
             Self::Refused => "other",
             Self::Unsupported => "unsupported",
+            Self::Saturated => "saturated",
         }
     }
 }
@@ -224,6 +228,7 @@ impl fmt::Display for StoreErrorKind {
             Self::BadAnswer => "the store's answer makes no sense",
             Self::Refused => "the store refused",
             Self::Unsupported => "the store cannot do this",
+            Self::Saturated => "as much is in flight as may be, so the store was not asked",
         })
     }
 }

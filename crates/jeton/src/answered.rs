@@ -61,6 +61,45 @@ pub enum Disposition {
     },
 }
 
+impl Disposition {
+    /// Whether the request may pass.
+    pub const fn allowed(self) -> bool {
+        match self {
+            Self::Decided(verdict) => verdict.allowed,
+            Self::Unmatched | Self::Unlimited | Self::Exempt => true,
+            Self::Degraded { denied, .. } => !denied,
+            Self::Blocked
+            | Self::BlockedUntil { .. }
+            | Self::Refused { .. }
+            | Self::BadCost { .. }
+            | Self::NeedsHold { .. }
+            | Self::TooManyRules => false,
+        }
+    }
+
+    /// Whether the cost is above what a rule can ever hold.
+    pub const fn impossible(self) -> bool {
+        matches!(
+            self,
+            Self::Decided(Verdict {
+                impossible: true,
+                ..
+            })
+        )
+    }
+
+    /// The wait, from `at` on, after which the same request passes if nobody else competes.
+    pub const fn retry_after(self, at: Micros) -> Option<Span> {
+        match self {
+            Self::Decided(verdict) => verdict.retry_after,
+            Self::BlockedUntil {
+                until: Some(until), ..
+            } => Some(until.since(at)),
+            _ => None,
+        }
+    }
+}
+
 /// What became of a reservation that was committed, cancelled or extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settlement {
@@ -162,39 +201,17 @@ impl Answered {
 
     /// Whether the request may pass.
     pub const fn allowed(&self) -> bool {
-        match self.disposition {
-            Disposition::Decided(verdict) => verdict.allowed,
-            Disposition::Unmatched | Disposition::Unlimited | Disposition::Exempt => true,
-            Disposition::Degraded { denied, .. } => !denied,
-            Disposition::Blocked
-            | Disposition::BlockedUntil { .. }
-            | Disposition::Refused { .. }
-            | Disposition::BadCost { .. }
-            | Disposition::NeedsHold { .. }
-            | Disposition::TooManyRules => false,
-        }
+        self.disposition.allowed()
     }
 
     /// Whether the cost is above what a rule can ever hold.
     pub const fn impossible(&self) -> bool {
-        matches!(
-            self.disposition,
-            Disposition::Decided(Verdict {
-                impossible: true,
-                ..
-            })
-        )
+        self.disposition.impossible()
     }
 
     /// The wait after which the same request passes if nobody else competes.
     pub const fn retry_after(&self) -> Option<Span> {
-        match self.disposition {
-            Disposition::Decided(verdict) => verdict.retry_after,
-            Disposition::BlockedUntil {
-                until: Some(until), ..
-            } => Some(until.since(self.at)),
-            _ => None,
-        }
+        self.disposition.retry_after(self.at)
     }
 
     /// What became of it.

@@ -1,6 +1,7 @@
 //! The one object that every door asks: policy, store, clock, outage rule and meters.
 
 mod asked;
+mod batch;
 mod breaker;
 mod deadline;
 mod deciding;
@@ -18,6 +19,7 @@ mod outage;
 mod owned;
 mod reserve;
 mod scratch;
+mod shedding;
 mod thrift;
 mod verdicts;
 
@@ -35,6 +37,7 @@ use crate::tally::Tally;
 use crate::verb::{NamedCharge, Verb};
 pub(crate) use asked::Seed;
 use asked::{Asked, cost_of, op};
+pub use batch::{Batch, BatchAnswer, BatchMemory, BatchReply, Brought, Decided};
 pub use deciding::Deciding;
 pub use descriptors::{
     Descriptor, DescriptorRequest, Hits, Ruled, RuledDescriptor, Ruling, Standing,
@@ -53,6 +56,7 @@ use outage::Kept;
 use outage::Ledger;
 pub use reserve::DEFAULT_TTL;
 use scratch::{Scratch, with_scratch};
+use shedding::Asks;
 
 /// Decides about requests under a policy. Clones share everything. Reading a policy from text, as
 /// here, needs the feature `policy-files`.
@@ -79,7 +83,7 @@ use scratch::{Scratch, with_scratch};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Gate(Arc<Inner>);
+pub struct Gate(Arc<Inner>, Asks);
 
 struct Inner {
     live: ArcSwap<Live>,
@@ -91,6 +95,8 @@ struct Inner {
     /// place holds it.
     orders: Mutex<Vec<Order>>,
     fingerprints: Fingerprints,
+    /// The rule whose quotas come with the calls.
+    brought: jeton_policy::Brought,
     #[cfg(feature = "settling")]
     open_holds: open_holds::OpenHolds,
     /// Read by every task that settles; whoever can write waits for none.
@@ -136,18 +142,20 @@ impl Gate {
             tally,
             orders: Orders::default(),
         });
-        Self(Arc::new(Inner {
+        let inner = Inner {
             live,
             store,
             local,
             clock,
             orders: Mutex::default(),
             fingerprints,
+            brought: jeton_policy::Brought::default(),
             #[cfg(feature = "settling")]
             open_holds: open_holds::OpenHolds::default(),
             #[cfg(feature = "settling")]
             settling: Arc::default(),
-        }))
+        };
+        Self(Arc::new(inner), Asks::Store)
     }
 
     /// The policy in force.
@@ -349,7 +357,7 @@ impl Gate {
         let Ok(plan) = Plan::new(ops) else {
             return Deciding::Now(asked.without_plan());
         };
-        match self.0.store.submit(&[plan], reading, answers) {
+        match self.ask_store(&[plan], reading, answers) {
             Reply::Done => Deciding::Now(match asked.decided(answers) {
                 Ok(answered) => answered,
                 Err((asked, error)) => self

@@ -77,9 +77,9 @@ pub(crate) struct RuleMeter {
 
 impl RuleMeter {
     #[inline]
-    pub(crate) fn count(&self, outcome: RuleOutcome) {
+    pub(crate) fn count(&self, outcome: RuleOutcome, times: u64) {
         if let Some(counter) = self.outcomes.get(outcome as usize) {
-            counter.fetch_add(1, Relaxed);
+            counter.fetch_add(times, Relaxed);
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use jeton_core::{Act, Cost, MAX_OPS, Micros};
-use jeton_policy::{Charge, NamedKeyError, Settle};
+use jeton_policy::{Charge, CompiledRule, NamedKeyError, Settle};
 use smallvec::SmallVec;
 
 use crate::answered::Disposition;
@@ -117,13 +117,25 @@ impl fmt::Display for ChargeError {
 
 impl std::error::Error for ChargeError {}
 
+impl Live {
+    /// The rule that charge number `index` names.
+    fn rule(&self, name: &str, index: usize) -> Result<(usize, &CompiledRule), ChargeError> {
+        let policy = &self.policy;
+        policy.rule(name).ok_or_else(|| ChargeError::UnknownRule {
+            index,
+            rule: name.to_owned(),
+            nearest: policy.rule_named_like(name).map(str::to_owned),
+        })
+    }
+}
+
 /// Charges with their rules and keys.
 pub(crate) struct NamedKeys<'a> {
     keys: Vec<u8>,
     slots: SmallVec<[Slot<'a>; 4]>,
 }
 
-struct Slot<'a> {
+pub(crate) struct Slot<'a> {
     /// Which of the caller's charges it is.
     index: usize,
     rule: usize,
@@ -132,6 +144,7 @@ struct Slot<'a> {
 }
 
 /// What a verb comes to.
+#[derive(Default)]
 pub(crate) struct Named<'k> {
     /// The charges with what to do, unless `refused` speaks.
     pub(crate) acts: SmallVec<[(Charge<'k>, Act, Cost); 4]>,
@@ -162,14 +175,7 @@ impl<'a> NamedKeys<'a> {
         index: usize,
         named: NamedCharge<'a>,
     ) -> Result<(), ChargeError> {
-        let policy = &live.policy;
-        let Some((rule, compiled)) = policy.rule(named.rule) else {
-            return Err(ChargeError::UnknownRule {
-                index,
-                rule: named.rule.to_owned(),
-                nearest: policy.rule_named_like(named.rule).map(str::to_owned),
-            });
-        };
+        let (rule, compiled) = live.rule(named.rule, index)?;
         let start = self.keys.len();
         let key = compiled.named_key(named.key, &mut self.keys);
         key.map_err(|error| ChargeError::Key { index, error })?;
@@ -206,22 +212,63 @@ impl<'a> NamedKeys<'a> {
         verb: Verb,
         now: Micros,
     ) -> Result<Named<'k>, ChargeError> {
-        let mut named = Named {
-            acts: SmallVec::new(),
-            refused: None,
-        };
+        let mut named = Named::default();
         for slot in &self.slots {
             let key = self.keys.get(slot.key.clone()).unwrap_or_default();
             slot.judge(live, verb, now, key, &mut named)?;
         }
-        if named.acts.is_empty() && named.refused.is_none() {
-            named.refused = Some(Disposition::Unlimited);
-        }
-        Ok(named)
+        Ok(named.or_unlimited())
     }
 }
 
-impl Slot<'_> {
+impl Named<'_> {
+    /// Where nothing is left to do and nothing refuses, nothing counts.
+    fn or_unlimited(mut self) -> Self {
+        if self.acts.is_empty() && self.refused.is_none() {
+            self.refused = Some(Disposition::Unlimited);
+        }
+        self
+    }
+}
+
+impl<'a> Slot<'a> {
+    /// The place of one charge alone. Its key is appended to `keys`.
+    pub(crate) fn alone(
+        live: &Live,
+        named: NamedCharge<'a>,
+        keys: &mut Vec<u8>,
+    ) -> Result<Self, ChargeError> {
+        let (index, start) = (0, keys.len());
+        let (rule, compiled) = live.rule(named.rule, index)?;
+        let key = compiled.named_key(named.key, keys);
+        key.map_err(|error| ChargeError::Key { index, error })?;
+        Ok(Self {
+            index,
+            rule,
+            key: start..keys.len(),
+            named,
+        })
+    }
+
+    /// What `verb` on it comes to at `now`; `keys` are those to which its own was appended.
+    pub(crate) fn judge_alone<'k>(
+        &self,
+        live: &'k Live,
+        verb: Verb,
+        now: Micros,
+        keys: &'k [u8],
+    ) -> Result<Named<'k>, ChargeError> {
+        let mut named = Named::default();
+        let key = keys.get(self.key.clone()).unwrap_or_default();
+        self.judge(live, verb, now, key, &mut named)?;
+        Ok(named.or_unlimited())
+    }
+
+    /// Where its key stands among those it was appended to.
+    pub(crate) fn key(&self) -> Range<usize> {
+        self.key.clone()
+    }
+
     fn judge<'k>(
         &self,
         live: &'k Live,

@@ -22,7 +22,12 @@ pub struct Tally {
 struct Beside {
     events: EventMeters,
     failures: FailureMeters,
+    /// Decisions under quotas that callers bring.
+    brought: RuleMeter,
 }
+
+/// What stands for an index where a rule is not one of the policy: its quotas come with the calls.
+pub(crate) const BROUGHT: usize = usize::MAX;
 
 impl Tally {
     pub(crate) fn new(rules: usize) -> Self {
@@ -49,6 +54,11 @@ impl Tally {
         self.rules.get(rule).map_or(0, |meter| meter.get(outcome))
     }
 
+    /// How often a decision under a quota that its caller brought ended in `outcome`.
+    pub fn brought(&self, outcome: RuleOutcome) -> u64 {
+        self.beside.brought.get(outcome)
+    }
+
     /// How often `event` happened.
     pub fn event(&self, event: Event) -> u64 {
         self.beside.events.get(event)
@@ -70,8 +80,16 @@ impl Tally {
 
     #[inline]
     pub(crate) fn decided(&self, rule: usize, outcome: RuleOutcome) {
-        if let Some(meter) = self.rules.get(rule) {
-            meter.count(outcome);
+        self.decided_often(rule, outcome, 1);
+    }
+
+    /// The same for several decisions.
+    #[inline]
+    pub(crate) fn decided_often(&self, rule: usize, outcome: RuleOutcome, times: u64) {
+        match self.rules.get(rule) {
+            Some(meter) => meter.count(outcome, times),
+            None if rule == BROUGHT => self.beside.brought.count(outcome, times),
+            None => {}
         }
     }
 

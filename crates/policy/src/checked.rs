@@ -9,10 +9,12 @@ mod api;
 mod change;
 mod cost;
 mod count;
+mod doors;
 mod failure;
 mod listen;
 mod matches;
 mod plans;
+mod resp;
 mod rls;
 mod rule;
 mod sections;
@@ -34,6 +36,7 @@ use crate::raw::{self, Context, Item, Section, Table, Value};
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::source::Mark;
+use doors::Standing;
 
 /// The whole policy language.
 pub(crate) const FILE: Vocabulary = Vocabulary {
@@ -48,6 +51,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
         ),
         word("api", Shape::Table(&api::API), api::API.about),
         word("rls", Shape::Table(&rls::RLS), rls::RLS.about),
+        word("resp", Shape::Table(&resp::RESP), resp::RESP.about),
         word("store", Shape::Table(&store::STORE), store::STORE.about),
         word(
             "client_ip",
@@ -108,17 +112,35 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<Meaning> {
     let proxy = sections::proxy(cx, &root);
     let api = api::api(cx, &root);
     let (rls, domains) = rls::rls(cx, &root);
+    let resp = resp::resp(cx, &root);
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
         rls: rls.as_ref().map(|rls| rls.value.clone()),
+        resp: resp.as_ref().map(|resp| resp.value.clone()),
         store: store::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
         answer: answer::answer(cx, &root),
         lists: addresses::lists(cx, &root),
     };
-    sections::distinct_addresses(cx, proxy.as_ref(), api.as_ref());
-    sections::apart_from_rls(cx, rls.as_ref(), &settings);
+    let standing = |section, usual_port, listen, mark| Standing {
+        section,
+        usual_port,
+        listen,
+        mark,
+    };
+    let doors = [
+        proxy
+            .as_ref()
+            .map(|it| standing("[proxy]", 8080, &it.value.listen, it.mark)),
+        api.as_ref()
+            .map(|it| standing("[api]", 7070, &it.value.listen, it.mark)),
+        rls.as_ref()
+            .map(|it| standing("[rls]", 8081, &it.value.listen, it.mark)),
+        resp.as_ref()
+            .map(|it| standing("[resp]", 6380, &it.value.listen, it.mark)),
+    ];
+    doors::distinct_addresses(cx, &doors);
     let (drafts, broken) = rules(cx, &root);
     across::check(cx, &drafts, &broken);
     across::debts_are_possible(cx, &settings, &drafts);

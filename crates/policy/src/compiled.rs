@@ -1,6 +1,7 @@
 //! Third stage: an immutable table of rules that answers, for one request, who is charged.
 
 mod allowed;
+mod brought;
 mod charge;
 mod counters;
 mod decode;
@@ -16,6 +17,7 @@ mod slot;
 mod verdict;
 mod view;
 
+pub use brought::{BROUGHT, Brought};
 pub use charge::{Charge, Counter, Settle};
 pub(crate) use decode::{KeyText, PartValue, read_key};
 pub(crate) use encode::{bound, push_text};

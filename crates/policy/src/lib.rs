@@ -59,8 +59,8 @@ mod words;
 
 pub use alternative::Alternative;
 pub use compiled::{
-    Buffers, Charge, CompiledRule, Counter, Denied, DenyReason, Evaluation, Loaded, Named,
-    NamedKeyError, Orders, PREFLIGHT_FACTOR, Policy, Settle, Verdict,
+    BROUGHT, Brought, Buffers, Charge, CompiledRule, Counter, Denied, DenyReason, Evaluation,
+    Loaded, Named, NamedKeyError, Orders, PREFLIGHT_FACTOR, Policy, Settle, Verdict,
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use diff::{Change, Changes, Difference, RuleChange};
@@ -89,8 +89,8 @@ pub use schema::schema;
 pub use secret::Secret;
 pub use setting::{Origin, Setting};
 pub use settings::{
-    Answer, Api, ClientIp, Deployment, Lease, Listen, Lists, Overflow, Proxy, Redis, Rls, Settings,
-    Store, StoreKind, Tls, Upstream,
+    Answer, Api, ClientIp, Deployment, DoorLimits, Lease, Listen, Lists, Overflow, Proxy, Redis,
+    Resp, Rls, Settings, Store, StoreKind, Tls, Upstream,
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};

@@ -1,5 +1,6 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
+mod doors;
 mod rls;
 mod store;
 
@@ -15,6 +16,7 @@ use jeton_wire::ratelimit::Dialects;
 use crate::secret::Secret;
 
 use crate::Setting;
+pub use doors::{DoorLimits, Resp};
 pub use rls::{Rls, Tls};
 pub use store::{Deployment, Lease, Overflow, Redis, Store, StoreKind};
 
@@ -28,6 +30,8 @@ pub struct Settings {
     pub api: Option<Api>,
     /// `[rls]`, if the file has one.
     pub rls: Option<Rls>,
+    /// `[resp]`, if the file has one.
+    pub resp: Option<Resp>,
     /// `[store]`.
     pub store: Store,
     /// `[client_ip]`.
@@ -36,6 +40,13 @@ pub struct Settings {
     pub answer: Answer,
     /// `[lists]`.
     pub lists: Lists,
+}
+
+impl Settings {
+    /// Whether there is anything to serve.
+    pub const fn has_doors(&self) -> bool {
+        self.proxy.is_some() || self.api.is_some() || self.rls.is_some() || self.resp.is_some()
+    }
 }
 
 /// `[proxy]`: stand in front of a service.

@@ -75,7 +75,15 @@ fn section(title: &str, schema: &Value, out: &mut String) {
 fn tables() -> String {
     let schema = jeton_policy::schema();
     let mut out = String::new();
-    for name in ["proxy", "api", "store", "client_ip", "answer", "lists"] {
+    for name in [
+        "proxy",
+        "api",
+        "resp",
+        "store",
+        "client_ip",
+        "answer",
+        "lists",
+    ] {
         section(
             &format!("`[{name}]`"),
             &schema["properties"][name],

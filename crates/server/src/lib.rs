@@ -6,6 +6,8 @@
 //! - [`engine`]: events in, lines out, for traces and calls alike.
 //! - [`explain`]: what a policy makes of a request and why, as JSON and as text.
 //! - [`api`]: the HTTP decision API.
+//! - [`resp`]: decisions for Redis clients.
+//! - `doors`: what doors have in common: tokens, how many come in, how much is asked at once.
 //! - [`metrics`]: what `/metrics` tells.
 //! - [`store`]: the store that a policy names, opened.
 //! - [`run`]: everything a policy names, started, served and drained.
@@ -19,9 +21,11 @@
 pub mod api;
 pub mod cli;
 pub mod door;
+mod doors;
 pub mod engine;
 pub mod explain;
 pub mod metrics;
 pub mod proxy;
+pub mod resp;
 pub mod run;
 pub mod store;

@@ -1,6 +1,7 @@
 //! What `/metrics` tells, in the names that DESIGN gives (an interface too). No label comes from a
 //! client: rules and reasons are the policy's and ours.
 
+mod doors;
 mod render;
 mod standing;
 mod timing;
@@ -18,7 +19,9 @@ pub use standing::Reloaded;
 use standing::Standing;
 use timing::Timing;
 
+use crate::doors::Doorkeeper;
 use crate::store::Backend;
+use doors::Doors;
 
 /// Everything that is counted, shared by all doors.
 pub struct Metrics {
@@ -26,6 +29,7 @@ pub struct Metrics {
     store: Backend,
     standing: Standing,
     decisions: Timing,
+    doors: Doors,
 }
 
 impl fmt::Debug for Metrics {
@@ -45,6 +49,7 @@ impl Metrics {
             store,
             standing: Standing::new(generation),
             decisions: Timing::default(),
+            doors: Doors::default(),
         }
     }
 
@@ -81,6 +86,22 @@ impl Metrics {
     /// Notes a decision that was asked for at `asked`.
     pub fn decided(&self, asked: Instant) {
         self.decisions.note(asked.elapsed());
+    }
+
+    /// Notes so many decisions that were asked for together at `asked`.
+    pub(crate) fn decided_together(&self, asked: Instant, decisions: usize) {
+        let decisions = u64::try_from(decisions).unwrap_or(u64::MAX);
+        self.decisions.note_often(asked.elapsed(), decisions);
+    }
+
+    /// Tells of a door from now on.
+    pub(crate) fn watch(&self, door: &Arc<Doorkeeper>) {
+        self.doors.append(Arc::clone(door));
+    }
+
+    /// The doors that are told of.
+    pub(crate) fn doors(&self) -> Vec<Arc<Doorkeeper>> {
+        self.doors.all()
     }
 
     /// Why the store gives no decisions, if it does not.

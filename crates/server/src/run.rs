@@ -22,9 +22,10 @@ use crate::api::{self, Api};
 use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
+use crate::resp;
 use crate::store::{self, Backend, Need, Opened};
 pub use logging::start_logging;
-use open_files::make_room;
+use open_files::{Wanted, make_room};
 use outages::Outages;
 pub use policy_file::{PolicyFile, Seen, Unreadable};
 pub use reload::Reload;
@@ -41,6 +42,7 @@ pub struct Service {
     metrics: Arc<Metrics>,
     proxy: Option<proxy::Bound>,
     api: Option<api::Bound>,
+    resp: Option<resp::Bound>,
     reload: Option<Reload>,
     /// What the log is told of the store.
     outages: Outages,
@@ -63,7 +65,7 @@ impl Service {
     /// had.
     pub async fn bind(policy: Policy) -> Result<Self, StartError> {
         let settings = policy.settings().clone();
-        if settings.proxy.is_none() && settings.api.is_none() {
+        if !settings.has_doors() {
             return Err(StartError::NothingToServe);
         }
         let Opened { store, away } = store::open(&settings.store, Need::Decisions).await?;
@@ -71,8 +73,12 @@ impl Service {
         let metrics = Metrics::new(gate.clone(), store.clone(), FIRST_GENERATION);
         let metrics = Arc::new(metrics);
         let mut proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
-        let clients = proxy.as_ref().map_or(0, |proxy| proxy.limits.connections);
-        let room = make_room(clients);
+        let resp = settings.resp.as_ref();
+        let wanted = Wanted {
+            proxy: proxy.as_ref().map_or(0, |proxy| proxy.limits.connections),
+            resp: resp.map_or(0, |resp| resp.limits.max_connections),
+        };
+        let room = make_room(wanted);
         if let Some(proxy) = &mut proxy {
             proxy.limits.connections = room.proxy;
         }
@@ -85,7 +91,13 @@ impl Service {
             .as_ref()
             .map(|api| api::bind(api, room.api))
             .transpose()?;
-        room.report(clients);
+        let resp = resp
+            .map(|resp| resp::bind(&address_of(resp.listen.get()), resp, room.resp))
+            .transpose()?;
+        if let Some(resp) = &resp {
+            metrics.watch(resp.keeper());
+        }
+        room.report(wanted);
         let outages = Outages::beginning(store, away.as_ref(), &gate.policy());
         if away.is_none() {
             // From its first request on, it goes by what operators have said to others.
@@ -96,6 +108,7 @@ impl Service {
             metrics,
             proxy,
             api,
+            resp,
             reload: None,
             outages,
         })
@@ -120,6 +133,11 @@ impl Service {
         self.api.as_ref().map(api::Bound::address)
     }
 
+    /// Where Redis clients connect.
+    pub fn resp_address(&self) -> Option<&Address> {
+        self.resp.as_ref().map(resp::Bound::address)
+    }
+
     /// Where the states are.
     pub fn store(&self) -> &Backend {
         self.metrics.store()
@@ -130,14 +148,15 @@ impl Service {
         &self.gate
     }
 
-    /// Serves until `until` completes. Then readiness is withdrawn, the proxy finishes what is in
-    /// flight, and the API, which tells how that goes, is the last to leave.
+    /// Serves until `until` completes. Then readiness is withdrawn, the proxy and the Redis door finish
+    /// what is in flight, and the API, which tells how that goes, is the last to leave.
     pub async fn serve(self, until: impl Future<Output = ()>) {
         let Self {
             gate,
             metrics,
             proxy,
             api,
+            resp,
             reload,
             outages,
         } = self;
@@ -154,6 +173,10 @@ impl Service {
             let over = reaches(stopped.clone(), Phase::Over);
             tokio::spawn(api.serve(calls.clone(), over))
         });
+        let resp = resp.map(|resp| {
+            let draining = reaches(stopped.clone(), Phase::Draining);
+            tokio::spawn(resp.serve(gate.clone(), Arc::clone(&metrics), draining))
+        });
         let proxy = proxy.map(|proxy| {
             let draining = reaches(stopped.clone(), Phase::Draining);
             tokio::spawn(proxy.serve(Arc::new(Door::new(gate.clone(), metrics)), draining))
@@ -164,6 +187,9 @@ impl Service {
         stop.send_replace(Phase::Draining);
         if let Some(proxy) = proxy {
             ended("the proxy", proxy.await);
+        }
+        if let Some(resp) = resp {
+            ended("the Redis door", resp.await);
         }
         stop.send_replace(Phase::Over);
         if let Some(api) = api {

@@ -150,7 +150,10 @@ impl Breaker {
 
 /// Whether a failure is the store's, and not that of one key or of a plan that it cannot carry out.
 pub(super) const fn is_of_store(kind: StoreErrorKind) -> bool {
-    !matches!(kind, StoreErrorKind::BadState | StoreErrorKind::Unsupported)
+    !matches!(
+        kind,
+        StoreErrorKind::BadState | StoreErrorKind::Unsupported | StoreErrorKind::Saturated
+    )
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use jeton_core::{Cost, Decision, StoreError, StoreErrorKind, Written};
+use jeton_core::{Cost, Decision, StoreError};
 use jeton_policy::Unit;
 use smallvec::SmallVec;
 
@@ -175,20 +175,6 @@ impl Gate {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rule(&self, request: &DescriptorRequest<'_>) -> Ruling {
-        self.rule_by(request, None)
-    }
-
-    /// The outage rule's answer, at once and without asking the store: for a door that has more in
-    /// hand than it may.
-    pub fn rule_without_store(&self, request: &DescriptorRequest<'_>) -> Ruling {
-        let error = StoreError {
-            kind: StoreErrorKind::NotReady,
-            written: Written::No,
-        };
-        self.rule_by(request, Some(error))
-    }
-
-    fn rule_by(&self, request: &DescriptorRequest<'_>, shed: Option<StoreError>) -> Ruling {
         let live = self.0.live.load_full();
         let reading = self.0.clock.reading();
         with_scratch(|scratch| {
@@ -203,13 +189,10 @@ impl Gate {
             if outline.is_empty() {
                 return Ruling::Now(outline.settled(reading.at()));
             }
-            if let Some(error) = shed {
-                return Ruling::Now(self.without_store(outline, error, &ops, reading));
-            }
             let Some(plans) = outline.plans(&ops) else {
                 return Ruling::Now(outline.too_many(reading.at()));
             };
-            match self.0.store.submit(&plans, reading, answers) {
+            match self.ask_store(&plans, reading, answers) {
                 Reply::Done => match outline.finish(answers) {
                     Ok(finished) => self.given_back(finished, reading),
                     Err((outline, error)) => {

@@ -184,7 +184,7 @@ impl Guard {
         }
         match self.store.submit(plans, self.when(reading), answers) {
             Submitted::Done => {
-                if !is_calm || answers.plan(0).0.is_err() {
+                if !is_calm || has_failed(answers, plans.len()) {
                     self.health.learn(answers, plans.len());
                 }
                 Reply::Done
@@ -279,7 +279,7 @@ impl Awaiting {
             Some(answers) => answers,
             None => timed_out(plans),
         };
-        if !health.is_calm() || answers.plan(0).0.is_err() {
+        if !health.is_calm() || has_failed(&answers, plans) {
             health.learn(&answers, plans);
         }
         let Some(call) = call else {
@@ -339,6 +339,12 @@ const TIMEOUT: StoreError = StoreError {
     kind: StoreErrorKind::Timeout,
     written: Written::Unknown,
 };
+
+/// Whether any of so many plans got no decision.
+#[inline]
+fn has_failed(answers: &Answers, plans: usize) -> bool {
+    (0..plans).any(|plan| answers.plan(plan).0.is_err())
+}
 
 fn timed_out(plans: usize) -> Answers {
     let mut answers = Answers::new();

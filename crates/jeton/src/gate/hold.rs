@@ -86,7 +86,7 @@ impl Gate {
             let Ok(plan) = Plan::new(&ops) else {
                 return Deciding::Now(asked.without_plan());
             };
-            self.0.store.submit(&[plan], reading, answers)
+            self.ask_store(&[plan], reading, answers)
         };
         let gate = self.clone();
         match submitted {

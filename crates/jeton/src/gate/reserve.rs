@@ -297,7 +297,7 @@ impl Gate {
         let plan = Plan::new(&all).ok()?;
         let reading = self.0.clock.reading();
         let mut answers = Answers::new();
-        Some(match self.0.store.submit(&[plan], reading, &mut answers) {
+        Some(match self.ask_store(&[plan], reading, &mut answers) {
             Reply::Done => Ok(answers),
             Reply::Later(later) => Err(later),
         })

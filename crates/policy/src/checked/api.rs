@@ -3,14 +3,13 @@
 use jeton_wire::client_ip::Prefixes;
 
 use super::addresses::{parse_network, prefixes};
+use super::doors::refuse_beyond_loopback;
 use super::listen::parse_listen;
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::secret::Secret;
-use crate::setting::Setting;
-use crate::settings::{Api, Listen};
-use crate::source::Mark;
+use crate::settings::Api;
 
 pub(super) const API: Vocabulary = Vocabulary {
     section: "[api]",
@@ -57,7 +56,7 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
     let gateways = gateways(cx, &section);
     let listen = listen?;
     if !section.has("token") {
-        refuse_beyond_loopback(cx, &listen.value, listen.mark);
+        refuse_beyond_loopback(cx, "the API", &listen.value, listen.mark);
     }
     let value = Api {
         listen: listen.value,
@@ -69,21 +68,7 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
     Some(Spotted { value, mark })
 }
 
-/// Whoever reaches the API may spend what clients have left.
-fn refuse_beyond_loopback(cx: &mut Context<'_>, listen: &Setting<Listen>, mark: Mark) {
-    let Listen::Tcp(address) = listen.get() else {
-        return;
-    };
-    if !address.ip().to_canonical().is_loopback() {
-        let what = "the API listens beyond this machine, where it needs a `token`";
-        let fault = Fault::new(code::API_OPEN, what)
-            .label("whoever reaches it may spend what clients have left")
-            .fix("token = { env = \"JETON_TOKEN\" }, or a loopback address");
-        let _: Option<()> = cx.error(mark, fault);
-    }
-}
-
-fn token(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Secret> {
+pub(super) fn token(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<Secret> {
     let parse = |text: &str| {
         let fault = |why: &str| Fault::new(code::TOKEN, format!("`{key}` {why}")).fix(RANDOM);
         match text {
@@ -113,7 +98,7 @@ pub(super) fn warn_if_weak(
 }
 
 /// Two tokens that are one would let callers do what operators may.
-fn token_beside(
+pub(super) fn token_beside(
     cx: &mut Context<'_>,
     section: &Section<'_>,
     other: Option<&Secret>,

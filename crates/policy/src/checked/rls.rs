@@ -1,5 +1,6 @@
 //! `[rls]`: where Envoy asks, and what its files of descriptors say.
 
+use super::doors::{MAX_CONNECTIONS, MAX_IN_FLIGHT, limits};
 use super::listen::parse_listen;
 use super::settling::{ON_DENY, ON_DENY_WORDS};
 use crate::diagnostic::{Fault, code};
@@ -25,16 +26,8 @@ pub(super) const RLS: Vocabulary = Vocabulary {
             Shape::Flag,
             "Whoever reaches it may ask, beyond this machine too. Default false.",
         ),
-        word(
-            "max_connections",
-            Shape::Count(1, 1_000_000),
-            "Connections held at once; more wait to be accepted. Default 1000.",
-        ),
-        word(
-            "max_in_flight",
-            Shape::Count(1, 1_000_000),
-            "Requests decided at once; `on_failure` answers what comes beside them. Default 10000.",
-        ),
+        MAX_CONNECTIONS,
+        MAX_IN_FLIGHT,
         word(
             "envoy_config",
             Shape::Text(Form::File),
@@ -104,8 +97,7 @@ pub(super) fn rls(cx: &mut Context<'_>, root: &Section<'_>) -> (Option<Spotted<R
     section.require(cx, "listen", "listen = \"127.0.0.1:8081\"");
     let listen = section.parsed(cx, "listen", parse_listen);
     let tls = tls(cx, &section);
-    let max_connections = count(cx, &section, "max_connections");
-    let max_in_flight = count(cx, &section, "max_in_flight");
+    let limits = limits(cx, &section);
     let envoy_config = section.parsed(cx, "envoy_config", folder);
     let mut flag = |key| section.flag(cx, key).unwrap_or(false);
     let (open, merge_domains) = (flag("open"), flag("merge_domains"));
@@ -132,8 +124,7 @@ pub(super) fn rls(cx: &mut Context<'_>, root: &Section<'_>) -> (Option<Spotted<R
     let value = Rls {
         tls,
         open,
-        max_connections: max_connections.unwrap_or(defaults.max_connections),
-        max_in_flight: max_in_flight.unwrap_or(defaults.max_in_flight),
+        limits,
         envoy_config: envoy_config.map(|folder| folder.value),
         merge_domains,
         on_deny: on_deny.unwrap_or(defaults.on_deny),
@@ -186,15 +177,6 @@ fn tls(cx: &mut Context<'_>, rls: &Section<'_>) -> Option<Tls> {
         key: key?,
         client_ca,
     })
-}
-
-fn count(cx: &mut Context<'_>, section: &Section<'_>, key: &str) -> Option<u32> {
-    let none = || {
-        Fault::new(code::ZERO, format!("`{key}` of 0 would answer nobody"))
-            .fix(format!("{key} = 1000"))
-    };
-    let count = section.count(cx, key, none)?;
-    u32::try_from(count.value).ok()
 }
 
 fn folder(text: &str) -> Result<String, Fault> {

@@ -7,6 +7,7 @@ use jeton_wire::ratelimit::{MAX_NAME_LEN, is_policy_name};
 use super::allowance::{self, allowance};
 use super::matches::matches;
 use super::{Draft, Marks, failure, plans, settling};
+use crate::compiled::BROUGHT;
 use crate::diagnostic::{Fault, code};
 use crate::key::KeyPart;
 use crate::language::names;
@@ -90,6 +91,11 @@ pub(super) fn rule(cx: &mut Context<'_>, item: &Item) -> Option<Draft> {
 fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
     section.require(cx, "name", "name = \"everyone\"");
     let name = section.parsed_shown(cx, "name", |name| {
+        if name == BROUGHT {
+            let what =
+                format!("{name:?} is the rule whose quotas come with the commands of [resp]");
+            return Err(Fault::new(code::NAME, what).fix("another name"));
+        }
         if is_policy_name(name) {
             return Ok(name.to_owned());
         }

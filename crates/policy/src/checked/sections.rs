@@ -1,16 +1,16 @@
 //! `[proxy]`, and what it has in common with other sections.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use jeton_core::Span;
 
+use super::doors::MOST_CONNECTIONS;
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Api, Listen, Proxy, Rls, Settings, Upstream};
+use crate::settings::{Listen, Proxy, Upstream};
 use crate::units::{in_words, parse_duration, print_duration};
 
 pub(super) const PROXY: Vocabulary = Vocabulary {
@@ -51,7 +51,7 @@ pub(super) const PROXY: Vocabulary = Vocabulary {
         ),
         word(
             "max_connections",
-            Shape::Count(1, 1_000_000),
+            Shape::Count(1, MOST_CONNECTIONS),
             "Client connections held at once; more wait to be accepted. Default 10000; fewer where open files are scarce.",
         ),
     ],
@@ -136,59 +136,4 @@ pub(super) fn between(
     section
         .parsed(cx, key, parse)
         .map(|duration| *duration.value.get())
-}
-
-/// Where the API usually listens.
-const API_PORT: u16 = 7070;
-
-/// Two doors cannot stand in one place.
-pub(super) fn distinct_addresses(
-    cx: &mut Context<'_>,
-    proxy: Option<&Spotted<Proxy>>,
-    api: Option<&Spotted<Api>>,
-) {
-    let (Some(proxy), Some(api)) = (proxy, api) else {
-        return;
-    };
-    if overlap(&proxy.value.listen, &api.value.listen) {
-        let port = match proxy.value.listen.get() {
-            Listen::Tcp(address) if address.port() == API_PORT => API_PORT + 1,
-            _ => API_PORT,
-        };
-        let fault = Fault::new(code::ADDRESS, "[api] listens where [proxy] does")
-            .label("used by [proxy] already")
-            .fix(format!("listen = \"127.0.0.1:{port}\""));
-        let _: Option<()> = cx.error(api.mark, fault);
-    }
-}
-
-/// The rate limit service stands in a place of its own.
-pub(super) fn apart_from_rls(cx: &mut Context<'_>, rls: Option<&Spotted<Rls>>, others: &Settings) {
-    let Some(rls) = rls else { return };
-    let proxy = others
-        .proxy
-        .as_ref()
-        .map(|proxy| ("[proxy]", &proxy.listen));
-    let api = others.api.as_ref().map(|api| ("[api]", &api.listen));
-    let taken = [proxy, api].into_iter().flatten();
-    let taken = taken
-        .filter(|(_, listen)| overlap(listen, &rls.value.listen))
-        .map(|(name, _)| name)
-        .next();
-    if let Some(name) = taken {
-        let fault = Fault::new(code::ADDRESS, format!("[rls] listens where {name} does"))
-            .label(format!("used by {name} already"))
-            .fix("another address or port");
-        let _: Option<()> = cx.error(rls.mark, fault);
-    }
-}
-
-fn overlap(a: &Setting<Listen>, b: &Setting<Listen>) -> bool {
-    match (a.get(), b.get()) {
-        (Listen::Tcp(a), Listen::Tcp(b)) => {
-            let any = |address: &SocketAddr| address.ip().is_unspecified();
-            a.port() != 0 && a.port() == b.port() && (a.ip() == b.ip() || any(a) || any(b))
-        }
-        (a, b) => a == b,
-    }
 }

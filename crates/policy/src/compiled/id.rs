@@ -15,27 +15,30 @@ use crate::rule::Rule;
 /// counter, another limit is not. What a part means is spelled out: `client-ip` carries the
 /// prefix in force, and `path` whether letters tell case apart.
 pub(super) fn rule_id(rule: &Rule, prefix: Ipv6Prefix, counter: Counter) -> RuleId {
+    let counter = match counter {
+        Counter::Requests => "requests",
+        Counter::Preflights => "preflights",
+        Counter::Trial => "trial",
+    };
+    let parts = rule.key.iter().map(|part| match part {
+        KeyPart::ClientIp(own) => KeyPart::ClientIp(Some(own.unwrap_or(prefix))).to_string(),
+        KeyPart::Path if rule.matches.match_case => "path:match-case".to_owned(),
+        part => part.to_string(),
+    });
+    id_of(counter, &rule.name, parts)
+}
+
+/// The same of words.
+pub(super) fn id_of(counter: &str, name: &str, parts: impl IntoIterator<Item = String>) -> RuleId {
     let mut hash = Sha256::new();
     let mut feed = |text: &str| {
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text.as_bytes());
     };
     feed("jeton.rule.1");
-    feed(match counter {
-        Counter::Requests => "requests",
-        Counter::Preflights => "preflights",
-        Counter::Trial => "trial",
-    });
-    feed(&rule.name);
-    for part in &rule.key {
-        match part {
-            KeyPart::ClientIp(own) => {
-                feed(&KeyPart::ClientIp(Some(own.unwrap_or(prefix))).to_string());
-            }
-            KeyPart::Path if rule.matches.match_case => feed("path:match-case"),
-            part => feed(&part.to_string()),
-        }
-    }
+    feed(counter);
+    feed(name);
+    parts.into_iter().for_each(|part| feed(&part));
     let digest = hash.finalize();
     let head = digest
         .iter()

@@ -112,7 +112,7 @@ codes! {
     EMPTY = "E025" "An empty list or text where it would match nothing.";
     TRUST = "E026" "Nothing says whose header is believed.";
     TOO_MANY = "E027" "More of something than one request could be decided by.";
-    API_OPEN = "E028" "The API beyond this machine needs a token.";
+    API_OPEN = "E028" "A door beyond this machine needs a token.";
     ORIGIN = "E029" "An origin that no browser sends.";
     STATUS = "E030" "A status code that cannot be read.";
     SOURCE = "E031" "A place that a plan or a cost cannot be read from.";

@@ -3,7 +3,9 @@
 //! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
 
 use crate::setting::Setting;
-use crate::settings::{Answer, Api, Lease, Lists, Proxy, Redis, Rls, Settings, Store, StoreKind};
+use crate::settings::{
+    Answer, Api, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Rls, Settings, Store, StoreKind,
+};
 
 /// Those that differ and need a restart.
 pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
@@ -23,6 +25,11 @@ pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
         (None, None) => {}
         _ => all.push("[rls]"),
     }
+    match (&new.resp, &old.resp) {
+        (Some(new), Some(old)) => all.extend(resp(new, old)),
+        (None, None) => {}
+        _ => all.push("[resp]"),
+    }
     all.extend(store(&new.store, &old.store));
     all
 }
@@ -33,6 +40,7 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
         proxy: _,
         api,
         rls,
+        resp,
         store: _,
         client_ip,
         answer,
@@ -48,6 +56,12 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     }
     if let (Some(new), Some(old)) = (rls, &old.rls) {
         all.extend(self::rls(new, old).1);
+    }
+    if let (Some(new), Some(old)) = (resp, &old.resp) {
+        all.extend(differing([
+            ("[resp] token", new.token != old.token),
+            ("[resp] admin_token", new.admin_token != old.admin_token),
+        ]));
     }
     if *client_ip != old.client_ip {
         all.push("[client_ip]");
@@ -73,6 +87,32 @@ fn api(new: &Api, old: &Api) -> Vec<&'static str> {
         gateways: _,
     } = new;
     differing([("[api] listen", listen.get() != old.listen.get())])
+}
+
+/// Tokens are read when a client shows one.
+fn resp(new: &Resp, old: &Resp) -> Vec<&'static str> {
+    let Resp {
+        listen,
+        token: _,
+        admin_token: _,
+        limits: DoorLimits {
+            max_connections,
+            max_in_flight,
+        },
+        idle_timeout,
+    } = new;
+    differing([
+        ("[resp] listen", listen.get() != old.listen.get()),
+        (
+            "[resp] max_connections",
+            *max_connections != old.limits.max_connections,
+        ),
+        (
+            "[resp] max_in_flight",
+            *max_in_flight != old.limits.max_in_flight,
+        ),
+        ("[resp] idle_timeout", *idle_timeout != old.idle_timeout),
+    ])
 }
 
 /// Where a value was read is not compared: moving it from the file into the environment changes
@@ -117,8 +157,7 @@ fn rls(new: &Rls, old: &Rls) -> (Vec<&'static str>, Vec<&'static str>) {
         listen,
         tls,
         open,
-        max_connections,
-        max_in_flight,
+        limits,
         envoy_config,
         merge_domains,
         on_deny,
@@ -132,9 +171,12 @@ fn rls(new: &Rls, old: &Rls) -> (Vec<&'static str>, Vec<&'static str>) {
         ("[rls] tls", *tls != old.tls),
         (
             "[rls] max_connections",
-            *max_connections != old.max_connections,
+            limits.max_connections != old.limits.max_connections,
         ),
-        ("[rls] max_in_flight", *max_in_flight != old.max_in_flight),
+        (
+            "[rls] max_in_flight",
+            limits.max_in_flight != old.limits.max_in_flight,
+        ),
     ]);
     let read = differing([
         ("[rls] open", *open != old.open),

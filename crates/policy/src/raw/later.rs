@@ -31,7 +31,6 @@ macro_rules! later {
 
 later! {
     SECTIONS:
-        "resp" => "remove the section; this version decides in [proxy], [api] and [rls]",
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
     ;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jeton_core::OnDeny;
 
-use super::Listen;
+use super::{DoorLimits, Listen};
 use crate::setting::Setting;
 
 /// `[rls]`: the Envoy rate limit service.
@@ -21,10 +21,8 @@ pub struct Rls {
     pub tls: Option<Tls>,
     /// Whether everybody who reaches it may ask, beyond this machine too.
     pub open: bool,
-    /// Connections held at once; more wait to be accepted. Default 1000.
-    pub max_connections: u32,
-    /// Requests decided at once; what comes beside them gets the outage rule's answer. Default 10 000.
-    pub max_in_flight: u32,
+    /// Connections, and requests decided at once.
+    pub limits: DoorLimits,
     /// The folder of files of descriptors.
     pub envoy_config: Option<Setting<String>>,
     /// Whether several files may speak of one domain.
@@ -53,13 +51,12 @@ pub struct Tls {
 
 impl Rls {
     /// A service with every default.
-    pub const fn new(listen: Setting<Listen>) -> Self {
+    pub fn new(listen: Setting<Listen>) -> Self {
         Self {
             listen,
             tls: None,
             open: false,
-            max_connections: 1_000,
-            max_in_flight: 10_000,
+            limits: DoorLimits::default(),
             envoy_config: None,
             merge_domains: false,
             on_deny: OnDeny::Keep,

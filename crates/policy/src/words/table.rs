@@ -6,6 +6,7 @@ use jeton_wire::ratelimit::MAX_NAME_LEN;
 
 use super::{LimitWords, RuleWords, StoreWords};
 use crate::compiled::{CompiledRule, Policy};
+use crate::settings::{DoorLimits, Resp};
 use crate::units::grouped;
 
 /// A policy as a table: each rule in words and the most it lets through per key.
@@ -23,7 +24,7 @@ use crate::units::grouped;
 /// let policy = Policy::load(&source, &NoReferences)?.policy;
 /// assert_eq!(PolicyTable::new("jeton.toml", &policy).to_string(), "\
 /// jeton.toml: 1 rule, memory store, at most 1 000 000 keys
-///   doors: none; `jeton serve` needs [proxy] or [api], a library neither
+///   doors: none; `jeton serve` needs [proxy], [api] or [resp], a library none
 ///                                              at most, per key
 ///   rule      meaning                          any 1 s  any 1 min
 ///   everyone  20/s per address, bursts to 100      120      1 300
@@ -62,11 +63,14 @@ impl fmt::Display for PolicyTable<'_> {
             writeln!(f, "  {}", lines.join("\n      "))?;
         }
         let settings = self.policy.settings();
-        if settings.proxy.is_none() && settings.api.is_none() && settings.rls.is_none() {
+        if !settings.has_doors() {
             writeln!(
                 f,
-                "  doors: none; `jeton serve` needs [proxy], [api] or [rls], a library none of them"
+                "  doors: none; `jeton serve` needs [proxy], [api], [rls] or [resp], a library none"
             )?;
+        }
+        if let Some(resp) = &settings.resp {
+            writeln!(f, "  resp: {}", of_resp(resp))?;
         }
         if rules.is_empty() {
             return Ok(());
@@ -95,6 +99,24 @@ impl fmt::Display for PolicyTable<'_> {
         let widths = [names, words, second, minute];
         rows.iter().try_for_each(|row| row.write(f, widths))
     }
+}
+
+/// What Redis clients find.
+fn of_resp(resp: &Resp) -> String {
+    let who = match (&resp.token, &resp.admin_token) {
+        (None, None) => "open to this machine",
+        (Some(_), None) => "for clients with the token",
+        (None, Some(_)) => "open to this machine, resets for operators",
+        (Some(_), Some(_)) => "for clients with the token, resets for operators",
+    };
+    let DoorLimits {
+        max_connections,
+        max_in_flight,
+    } = resp.limits;
+    format!(
+        "Redis clients at {}, {who}; at most {max_connections} connections, {max_in_flight} decisions at once",
+        resp.listen
+    )
 }
 
 /// One limit, laid out: that of a rule, or below it one of a plan or on trial.

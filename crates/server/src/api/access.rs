@@ -15,13 +15,11 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use jeton::policy::Secret;
-use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
 
 use super::Api;
 use super::answer::problem_of;
 use super::listen::Reach;
+use crate::doors::{Caller, Known};
 
 /// What a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,44 +36,22 @@ pub(super) enum Access {
     Admin,
 }
 
-/// The tokens that are set, as digests: comparing those takes the same time for every guess,
-/// however long it is.
+/// The tokens that are set, and whether only this machine can show them.
 #[derive(Clone, Default)]
 pub(super) struct Tokens {
-    token: Option<[u8; 32]>,
-    admin: Option<[u8; 32]>,
+    known: Known,
     is_local: bool,
 }
 
-/// Who calls, as far as tokens tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Caller {
-    Nobody,
-    Stranger,
-    User,
-    Operator,
-}
-
 impl Tokens {
-    pub(super) fn new(token: Option<&str>, admin: Option<&str>, is_local: bool) -> Self {
-        let digest = |text: &str| Sha256::digest(text.as_bytes()).into();
-        Self {
-            token: token.map(digest),
-            admin: admin.map(digest),
-            is_local,
-        }
-    }
-
     /// Those of `[api]`.
     pub(super) fn of(api: Option<&jeton::policy::Api>, reach: Reach) -> Self {
         let token = api.and_then(|api| api.token.as_ref());
         let admin = api.and_then(|api| api.admin_token.as_ref());
-        let is_local = reach != Reach::Network;
-        Self::new(
-            token.map(Secret::expose),
-            admin.map(Secret::expose),
-            is_local,
-        )
+        Self {
+            known: Known::of(token, admin),
+            is_local: reach != Reach::Network,
+        }
     }
 
     /// How many sets of tokens there are, told apart by which are there.
@@ -83,12 +59,12 @@ impl Tokens {
 
     /// Which of those this is.
     pub(super) fn which(&self) -> usize {
-        usize::from(self.token.is_some()) + 2 * usize::from(self.admin.is_some())
+        usize::from(self.known.has_token()) + 2 * usize::from(self.known.has_admin())
     }
 
     /// Whether calls of that kind need a token at all.
     pub(super) const fn ask_for(&self, access: Access) -> bool {
-        let (token, admin) = (self.token.is_some(), self.admin.is_some());
+        let (token, admin) = (self.known.has_token(), self.known.has_admin());
         match access {
             Access::Open => false,
             Access::Watch => !self.is_local && (token || admin),
@@ -109,7 +85,7 @@ impl Tokens {
         match self.caller(headers) {
             Caller::Operator => Ok(()),
             Caller::User if !is_for_operators => Ok(()),
-            Caller::User if self.admin.is_none() => Err(NotAdmitted::NoOperators),
+            Caller::User if !self.known.has_admin() => Err(NotAdmitted::NoOperators),
             Caller::User => Err(NotAdmitted::NoOperator),
             Caller::Nobody => Err(NotAdmitted::NoToken),
             Caller::Stranger => Err(NotAdmitted::UnknownToken),
@@ -124,15 +100,7 @@ impl Tokens {
         let Some(token) = bearer(line).filter(|_| lines.next().is_none()) else {
             return Caller::Stranger;
         };
-        let digest: [u8; 32] = Sha256::digest(token).into();
-        let is = |known: &Option<[u8; 32]>| known.map_or(Choice::from(0), |it| it.ct_eq(&digest));
-        // Both are compared, whatever the first comes to.
-        let (is_admin, is_user) = (is(&self.admin), is(&self.token));
-        match (bool::from(is_admin), bool::from(is_user)) {
-            (true, _) => Caller::Operator,
-            (false, true) => Caller::User,
-            (false, false) => Caller::Stranger,
-        }
+        self.known.who(token)
     }
 }
 
@@ -226,7 +194,10 @@ mod tests {
     #[test]
     fn each_kind_of_call_needs_its_token() {
         let (user, admin) = (Some("Bearer user"), Some("bearer  admin "));
-        let set = |token, admin, is_local| Tokens::new(token, admin, is_local);
+        let set = |token, admin, is_local| Tokens {
+            known: Known::new(token, admin),
+            is_local,
+        };
         let (t, a) = (Some("user"), Some("admin"));
         for (tokens, sent, expected) in [
             (set(None, None, true), None, [200, 200, 200, 200, 200]),
@@ -269,7 +240,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer user"));
-        let tokens = Tokens::new(Some("user"), None, true);
+        let tokens = Tokens {
+            known: Known::new(Some("user"), None),
+            is_local: true,
+        };
         let refusal = tokens.admit(Access::Use, &headers).unwrap_err().response();
         assert_eq!(refusal.status(), 401);
         assert!(refusal.headers().contains_key(WWW_AUTHENTICATE));

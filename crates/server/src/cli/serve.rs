@@ -32,6 +32,10 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
             let paths = "/v1/take …  /v1/auth  /openapi.json  /healthz  /readyz  /metrics";
             writeln!(out, "  api      {}  {paths}", url(address))?;
         }
+        if let Some(address) = service.resp_address() {
+            let commands = "CL.THROTTLE  THROTTLE  JETON.TAKE …";
+            writeln!(out, "  resp     {}  {commands}", redis_url(address))?;
+        }
         if let Backend::Redis(_) = service.store() {
             writeln!(out, "  store    {}", service.store().place())?;
         }
@@ -93,6 +97,14 @@ pub(super) fn serve(
 pub(super) fn url(address: &Address) -> String {
     match address {
         Address::Tcp(address) => format!("http://{address}"),
+        Address::Unix(_) => address.to_string(),
+    }
+}
+
+/// The same for a Redis client.
+fn redis_url(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => format!("redis://{address}"),
         Address::Unix(_) => address.to_string(),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jeton::policy::Policy;
+use jeton::policy::{BROUGHT, Policy};
 use jeton::{Event, Gate, RuleOutcome, Tally};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
@@ -11,7 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::Metrics;
+use super::{Metrics, doors};
 use crate::store::Backend;
 
 /// The media type of [`render`]'s text.
@@ -69,7 +69,8 @@ impl Collector for Reading {
         let Self(metrics) = self;
         rules(metrics, &mut encoder)?;
         store(metrics, &mut encoder)?;
-        service(metrics, &mut encoder)
+        service(metrics, &mut encoder)?;
+        doors::encode(&metrics.doors(), &mut encoder)
     }
 }
 
@@ -87,6 +88,15 @@ fn rules(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
                 &mut family.encode_family(&labels)?,
                 tally.rule(index, outcome),
             )?;
+        }
+    }
+
+    // Quotas that callers bring have no rule in the policy, and a name that none of its rules has.
+    if policy.settings().resp.is_some() {
+        for outcome in RuleOutcome::ALL {
+            let labels = [("rule", BROUGHT), ("outcome", outcome.word())];
+            let mut encoder = family.encode_family(&labels)?;
+            counter(&mut encoder, tally.brought(outcome))?;
         }
     }
 
@@ -191,9 +201,14 @@ fn service(metrics: &Metrics, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
         .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
 }
 
-fn counter(encoder: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
+pub(super) fn counter(encoder: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
     let exemplar: Option<&Exemplar<Bare, f64>> = None;
     encoder.encode_counter(&value, exemplar)
+}
+
+/// A count as gauges have it.
+pub(super) fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: i64) -> fmt::Result {

@@ -35,12 +35,17 @@ pub(super) struct Snapshot {
 
 impl Timing {
     pub(super) fn note(&self, took: Duration) {
+        self.note_often(took, 1);
+    }
+
+    /// The same of several that took so long together: each was waited for until all were there.
+    pub(super) fn note_often(&self, took: Duration, times: u64) {
         let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_NS.partition_point(|bound| *bound < ns);
         if let Some(count) = self.counts.get(bucket) {
-            count.fetch_add(1, Relaxed);
+            count.fetch_add(times, Relaxed);
         }
-        self.sum_ns.fetch_add(ns, Relaxed);
+        self.sum_ns.fetch_add(ns.saturating_mul(times), Relaxed);
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

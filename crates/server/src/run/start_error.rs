@@ -9,7 +9,7 @@ use crate::store::OpenError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It has neither a proxy nor an API.
+    /// It has no door.
     NothingToServe,
     /// The upstream cannot be served.
     Upstream(UpstreamError),
@@ -23,8 +23,8 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingToServe => f.write_str(
-                "the policy names nothing to serve; add [proxy] with `listen` and `upstream`, \
-                 [api] with `listen`, or both",
+                "the policy names nothing to serve; add [proxy] with `listen` and `upstream`, or [api] \
+                 or [resp] with `listen`",
             ),
             Self::Upstream(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),

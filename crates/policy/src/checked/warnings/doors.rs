@@ -1,5 +1,6 @@
 //! What the doors of a file cannot do for its rules.
 
+use jeton_core::Kind;
 use jeton_wire::client_ip::{Source, Trust};
 
 use super::{holds_everybody, place};
@@ -127,8 +128,8 @@ fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
         return;
     }
     if settings.api.is_none() {
-        if settings.rls.is_some() {
-            refuse_unseen(cx, draft);
+        if settings.rls.is_some() || settings.resp.is_some() {
+            never_settled(cx, settings, draft);
         }
         return;
     }
@@ -146,27 +147,37 @@ fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
     cx.findings.warning(mark, fault);
 }
 
-/// What the rate limit service can never do, where there is no other door.
-fn refuse_unseen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
-    let in_flight = matches!(
-        rule.allowance,
-        Allowance::Quota(crate::Terms::Concurrency { .. })
-    );
-    let (mark, what, fix) = match (&rule.count, &rule.cost) {
-        (Some(_), _) => (marks.count, "statuses", "leave `count` out, or add [proxy]"),
-        (_, CostSpec::Response { .. }) => (
-            marks.cost,
-            "costs of answers",
-            "a cost that is known before, or add [proxy]",
-        ),
-        _ if in_flight => (
-            marks.algorithm,
-            "when requests end",
-            "another algorithm, or add [proxy] or [api]",
-        ),
-        _ => return,
+/// Redis clients take and give back, and so does Envoy; none of them reserves.
+fn never_settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
+    let door = if settings.resp.is_some() {
+        "[resp]"
+    } else {
+        "[rls]"
     };
-    let what = format!("[rls] never learns {what}: {:?}", rule.name);
-    let fault = Fault::new(code::CONTRADICTION, what).label("and there is no other door");
-    let _: Option<()> = cx.error(mark, fault.fix(fix));
+    let Draft { rule, marks } = draft;
+    let name = &rule.name;
+    let by_response = matches!(rule.cost, CostSpec::Response { .. });
+    let in_flight = matches!(
+        &rule.allowance,
+        Allowance::Quota(terms) if terms.quota().is_ok_and(|quota| quota.kind() == Kind::Concurrency)
+    );
+    let (mark, what) = match &rule.count {
+        Some(_) => (
+            marks.count,
+            format!("counts answers, which {door} does not see"),
+        ),
+        None if by_response => (
+            marks.cost,
+            format!("costs what answers say, which {door} does not see"),
+        ),
+        None if in_flight => (
+            marks.algorithm,
+            "needs somebody who gives units back".to_owned(),
+        ),
+        None => return,
+    };
+    let fault = Fault::new(code::CONTRADICTION, format!("{name:?} {what}"))
+        .label("no other door stands here")
+        .fix("[proxy], or [api] with callers that reserve and commit; or another rule");
+    let _: Option<()> = cx.error(mark, fault);
 }

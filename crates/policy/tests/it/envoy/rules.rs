@@ -116,15 +116,15 @@ fn what_the_service_can_never_do_is_refused_unless_there_is_another_door() {
     for (rest, what) in [
         (
             format!("{BUCKET}count = {{ status = 401 }}\n"),
-            "never learns statuses",
+            "counts answers, which [rls] does not see",
         ),
         (
             format!("{BUCKET}cost = {{ response = \"header:x-units\", estimate = 5 }}\n"),
-            "never learns costs of answers",
+            "costs what answers say, which [rls] does not see",
         ),
         (
             "algorithm = \"concurrency\"\nlimit = 5\nlease = \"9s\"\n".to_owned(),
-            "never learns when requests end",
+            "needs somebody who gives units back",
         ),
     ] {
         let said = refused(&format!("{RLS}{RULE}{rest}")).to_string();
