@@ -49,6 +49,11 @@ pub(super) fn segments(path: &[&Descriptor]) -> Option<Box<[Segment]>> {
 }
 
 impl DescriptorLimit {
+    /// Whether [`DescriptorLimit::metric`] has anything to say.
+    pub const fn is_named(&self) -> bool {
+        self.metric.is_some()
+    }
+
     /// What a descriptor of this limit is counted by, if its file wants values of requests in metrics:
     /// `domain.key_value.key_value`.
     pub fn metric(&self, domain: &str, entries: &[(&str, &str)]) -> Option<String> {
