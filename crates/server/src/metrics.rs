@@ -1,8 +1,8 @@
 //! What `/metrics` tells, in the names that DESIGN gives (an interface too). No label comes from a
 //! client: rules and reasons are the policy's and ours.
 
-mod doors;
 mod descriptors;
+mod doors;
 mod render;
 mod standing;
 mod timing;

@@ -90,6 +90,8 @@ pub struct RuledDescriptor {
     /// The limit of the file, by its number among
     /// [`Descriptors::limits`](jeton_policy::Descriptors::limits).
     pub limit: Option<usize>,
+    /// Which of the charges is its own.
+    line: Option<usize>,
 }
 
 /// How a descriptor stands with what limits it.
@@ -218,18 +220,26 @@ impl Gate {
 
     /// A request that was refused only by quota: what others were charged goes back.
     fn given_back(&self, finished: Finished, reading: jeton_core::Reading) -> Ruling {
-        let Finished { ruled, back } = finished;
-        let ops: SmallVec<[_; 4]> = back.iter().map(finish::Back::op).collect();
-        let plan = jeton_core::Plan::new(&ops).ok().filter(|_| !ops.is_empty());
-        let Some(plan) = plan else {
+        let Finished { mut ruled, back } = finished;
+        if back.is_empty() {
             return Ruling::Now(ruled);
-        };
+        }
         let mut answers = jeton_core::Answers::new();
-        match self.0.store.submit(&[plan], reading, &mut answers) {
-            Reply::Done => Ruling::Now(ruled),
+        let reply = {
+            let ops: SmallVec<[_; 4]> = back.iter().map(finish::Back::op).collect();
+            match jeton_core::Plan::new(&ops) {
+                Ok(plan) => self.0.store.submit(&[plan], reading, &mut answers),
+                Err(_) => return Ruling::Now(ruled),
+            }
+        };
+        match reply {
+            Reply::Done => {
+                finish::told_anew(&mut ruled, &back, &answers);
+                Ruling::Now(ruled)
+            }
             Reply::Later(later) => Ruling::Later(Box::pin(async move {
                 // Lost on the way it stays charged, which admits nobody.
-                drop(later.answers().await);
+                finish::told_anew(&mut ruled, &back, &later.answers().await);
                 ruled
             })),
         }

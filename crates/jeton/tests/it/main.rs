@@ -3,6 +3,7 @@
 
 #[cfg(feature = "settling")]
 mod away;
+mod descriptors;
 mod exceptions;
 #[cfg_attr(not(feature = "settling"), allow(dead_code))]
 mod faulty;

@@ -27,7 +27,8 @@ pub(super) struct Descriptors(Mutex<HashMap<Box<str>, [u64; 2]>>);
 impl Descriptors {
     pub(super) fn count(&self, name: &str, over: bool) {
         let mut counts = self.lock();
-        let fits = name.len() <= LONGEST && (counts.contains_key(name) || counts.len() < MOST_NAMES);
+        let fits =
+            name.len() <= LONGEST && (counts.contains_key(name) || counts.len() < MOST_NAMES);
         let name = if fits { name } else { OTHERS };
         let count = match counts.get_mut(name) {
             Some(count) => count,

@@ -15,11 +15,11 @@ use jeton::policy::Unit;
 use serde_json::{Map, Value, json};
 use tonic::body::Body;
 
+use super::messages::Value as Own;
 use super::messages::{
     Code, DescriptorStatus, Entry, HeaderValue, Kind, RateLimitDescriptor, RateLimitOverride,
     RateLimitRequest, RateLimitResponse, Struct,
 };
-use super::messages::Value as Own;
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -44,7 +44,8 @@ pub(super) async fn read(body: Incoming, longest: usize) -> Result<RateLimitRequ
 
 /// Reads the JSON of a `RateLimitRequest`.
 pub(super) fn parse(text: &[u8]) -> Result<RateLimitRequest, NoRequest> {
-    let value: Value = serde_json::from_slice(text).map_err(|e| NoRequest(format!("no JSON: {e}")))?;
+    let value: Value =
+        serde_json::from_slice(text).map_err(|e| NoRequest(format!("no JSON: {e}")))?;
     let mut object = Object::of(value, "a RateLimitRequest")?;
     let request = RateLimitRequest {
         domain: object.text("domain")?,
@@ -116,7 +117,10 @@ impl Object {
     /// A member in either spelling, unless it is null.
     fn take(&mut self, name: &str) -> Option<Value> {
         let snake = snake(name);
-        let value = self.members.remove(name).or_else(|| self.members.remove(&snake));
+        let value = self
+            .members
+            .remove(name)
+            .or_else(|| self.members.remove(&snake));
         value.filter(|value| !value.is_null())
     }
 
@@ -207,8 +211,14 @@ fn write(answer: &RateLimitResponse) -> Value {
     };
     put("statuses", answer.statuses.iter().map(status).collect());
     let fields = |fields: &[HeaderValue]| fields.iter().map(field).collect();
-    put("responseHeadersToAdd", fields(&answer.response_headers_to_add));
-    put("requestHeadersToAdd", fields(&answer.request_headers_to_add));
+    put(
+        "responseHeadersToAdd",
+        fields(&answer.response_headers_to_add),
+    );
+    put(
+        "requestHeadersToAdd",
+        fields(&answer.request_headers_to_add),
+    );
     if !answer.raw_body.is_empty() {
         let body = STANDARD.encode(&answer.raw_body);
         members.insert("rawBody".to_owned(), Value::String(body));
@@ -258,7 +268,11 @@ fn field(field: &HeaderValue) -> Value {
 
 fn map(own: &Struct) -> Value {
     let members = own.fields.iter();
-    Value::Object(members.map(|(name, own)| (name.clone(), value(own))).collect())
+    Value::Object(
+        members
+            .map(|(name, own)| (name.clone(), value(own)))
+            .collect(),
+    )
 }
 
 fn value(own: &Own) -> Value {
@@ -283,9 +297,14 @@ mod tests {
             "hitsAddend": "18446744073709551615", "is_negative_hits": true}, {"limit": null}]}"#;
         let request = parse(text.as_bytes()).unwrap();
         assert_eq!((request.domain.as_str(), request.hits_addend), ("d", 2));
-        let [one, two] = &request.descriptors[..] else { panic!() };
+        let [one, two] = &request.descriptors[..] else {
+            panic!()
+        };
         assert_eq!(one.hits_addend, Some(u64::MAX));
-        assert_eq!(one.limit.map(|limit| (limit.requests_per_unit, limit.unit)), Some((5, 3)));
+        assert_eq!(
+            one.limit.map(|limit| (limit.requests_per_unit, limit.unit)),
+            Some((5, 3))
+        );
         assert!(one.is_negative_hits && two.limit.is_none());
     }
 

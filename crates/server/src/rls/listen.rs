@@ -96,7 +96,12 @@ impl Bound {
     }
 
     /// Serves calls until `shutdown` completes and those in flight are answered.
-    pub async fn serve(self, gate: Gate, metrics: Arc<Metrics>, shutdown: impl Future<Output = ()>) {
+    pub async fn serve(
+        self,
+        gate: Gate,
+        metrics: Arc<Metrics>,
+        shutdown: impl Future<Output = ()>,
+    ) {
         let Self {
             listener,
             address: _,
@@ -151,9 +156,10 @@ async fn accept_all(listener: &Listener, door: &Door) {
                 drop(stream.set_nodelay(true));
                 welcome(stream, door);
             }),
-            Listener::Unix { listener, .. } => {
-                listener.accept().await.map(|(stream, _)| welcome(stream, door))
-            }
+            Listener::Unix { listener, .. } => listener
+                .accept()
+                .await
+                .map(|(stream, _)| welcome(stream, door)),
         };
         accepting.note(accepted).await;
     }

@@ -33,7 +33,10 @@ fn passed(ruled: &Ruled) -> Option<Metadata> {
     (!is_empty).then_some(all)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a number of a Struct is a double")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a number of a Struct is a double"
+)]
 fn descriptor(one: &RateLimitDescriptor) -> Value {
     let entries = one.entries.iter();
     let entries = entries.map(|entry| text(&format!("{}={}", entry.key, entry.value)));

@@ -24,23 +24,49 @@ const LIST: &str = ".google.protobuf.ListValue";
 /// All files, those that others import first.
 pub(super) fn files() -> Vec<FileDescriptorProto> {
     vec![
-        file("google/protobuf/duration.proto", "google.protobuf", &[], vec![duration()]),
-        file("google/protobuf/wrappers.proto", "google.protobuf", &[], vec![wrapper()]),
-        file("google/protobuf/struct.proto", "google.protobuf", &[], structs()),
+        file(
+            "google/protobuf/duration.proto",
+            "google.protobuf",
+            &[],
+            vec![duration()],
+        ),
+        file(
+            "google/protobuf/wrappers.proto",
+            "google.protobuf",
+            &[],
+            vec![wrapper()],
+        ),
+        file(
+            "google/protobuf/struct.proto",
+            "google.protobuf",
+            &[],
+            structs(),
+        ),
         with_enum(
-            file("envoy/type/v3/ratelimit_unit.proto", "envoy.type.v3", &[], Vec::new()),
+            file(
+                "envoy/type/v3/ratelimit_unit.proto",
+                "envoy.type.v3",
+                &[],
+                Vec::new(),
+            ),
             units("RateLimitUnit", |unit| unit != Unit::Week),
         ),
         file(
             "envoy/config/core/v3/base.proto",
             "envoy.config.core.v3",
             &[],
-            vec![message("HeaderValue", vec![text("key", 1), text("value", 2)])],
+            vec![message(
+                "HeaderValue",
+                vec![text("key", 1), text("value", 2)],
+            )],
         ),
         file(
             "envoy/extensions/common/ratelimit/v3/ratelimit.proto",
             "envoy.extensions.common.ratelimit.v3",
-            &["envoy/type/v3/ratelimit_unit.proto", "google/protobuf/wrappers.proto"],
+            &[
+                "envoy/type/v3/ratelimit_unit.proto",
+                "google/protobuf/wrappers.proto",
+            ],
             vec![descriptor()],
         ),
         service(),
@@ -85,8 +111,14 @@ fn descriptor() -> DescriptorProto {
         of(field("unit", 2, Type::Enum), OVERRIDE_UNIT),
     ];
     let fields = vec![
-        many(field("entries", 1, Type::Message), &format!("{DESCRIPTOR}.Entry")),
-        of(field("limit", 2, Type::Message), &format!("{DESCRIPTOR}.RateLimitOverride")),
+        many(
+            field("entries", 1, Type::Message),
+            &format!("{DESCRIPTOR}.Entry"),
+        ),
+        of(
+            field("limit", 2, Type::Message),
+            &format!("{DESCRIPTOR}.RateLimitOverride"),
+        ),
         of(field("hits_addend", 3, Type::Message), WRAPPED),
         field("is_negative_hits", 4, Type::Bool),
     ];
@@ -112,13 +144,19 @@ fn response() -> DescriptorProto {
     };
     let status = vec![
         of(field("code", 1, Type::Enum), &inner("Code")),
-        of(field("current_limit", 2, Type::Message), &inner("RateLimit")),
+        of(
+            field("current_limit", 2, Type::Message),
+            &inner("RateLimit"),
+        ),
         field("limit_remaining", 3, Type::Uint32),
         of(field("duration_until_reset", 4, Type::Message), DURATION),
     ];
     let fields = vec![
         of(field("overall_code", 1, Type::Enum), &inner("Code")),
-        many(field("statuses", 2, Type::Message), &inner("DescriptorStatus")),
+        many(
+            field("statuses", 2, Type::Message),
+            &inner("DescriptorStatus"),
+        ),
         many(field("response_headers_to_add", 3, Type::Message), HEADER),
         many(field("request_headers_to_add", 4, Type::Message), HEADER),
         field("raw_body", 5, Type::Bytes),
@@ -126,13 +164,19 @@ fn response() -> DescriptorProto {
     ];
     DescriptorProto {
         nested_type: vec![limit, message("DescriptorStatus", status)],
-        enum_type: vec![numbered("Code", &[("UNKNOWN", 0), ("OK", 1), ("OVER_LIMIT", 2)])],
+        enum_type: vec![numbered(
+            "Code",
+            &[("UNKNOWN", 0), ("OK", 1), ("OVER_LIMIT", 2)],
+        )],
         ..message("RateLimitResponse", fields)
     }
 }
 
 fn duration() -> DescriptorProto {
-    let fields = vec![field("seconds", 1, Type::Int64), field("nanos", 2, Type::Int32)];
+    let fields = vec![
+        field("seconds", 1, Type::Int64),
+        field("nanos", 2, Type::Int32),
+    ];
     message("Duration", fields)
 }
 
@@ -146,9 +190,15 @@ fn structs() -> Vec<DescriptorProto> {
             map_entry: Some(true),
             ..MessageOptions::default()
         }),
-        ..message("FieldsEntry", vec![text("key", 1), of(field("value", 2, Type::Message), VALUE)])
+        ..message(
+            "FieldsEntry",
+            vec![text("key", 1), of(field("value", 2, Type::Message), VALUE)],
+        )
     };
-    let fields = many(field("fields", 1, Type::Message), &format!("{STRUCT}.FieldsEntry"));
+    let fields = many(
+        field("fields", 1, Type::Message),
+        &format!("{STRUCT}.FieldsEntry"),
+    );
     let own = DescriptorProto {
         nested_type: vec![entry],
         ..message("Struct", vec![fields])
@@ -172,7 +222,10 @@ fn structs() -> Vec<DescriptorProto> {
         oneof_decl: vec![kind],
         ..message("Value", kinds.collect())
     };
-    let list = message("ListValue", vec![many(field("values", 1, Type::Message), VALUE)]);
+    let list = message(
+        "ListValue",
+        vec![many(field("values", 1, Type::Message), VALUE)],
+    );
     vec![own, value, list]
 }
 
@@ -240,7 +293,10 @@ fn units(name: &str, has: fn(Unit) -> bool) -> EnumDescriptorProto {
     let known = Unit::ALL.into_iter().filter(|unit| has(*unit));
     let known = known.map(|unit| (unit.word().to_ascii_uppercase(), unit as i32));
     let all: Vec<(String, i32)> = [unknown].into_iter().chain(known).collect();
-    let all: Vec<(&str, i32)> = all.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+    let all: Vec<(&str, i32)> = all
+        .iter()
+        .map(|(name, number)| (name.as_str(), *number))
+        .collect();
     numbered(name, &all)
 }
 

@@ -24,7 +24,9 @@ impl Reflection {
     pub(super) fn new() -> Self {
         let builder = || {
             Builder::configure()
-                .register_file_descriptor_set(FileDescriptorSet { file: protos::files() })
+                .register_file_descriptor_set(FileDescriptorSet {
+                    file: protos::files(),
+                })
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
         let v1 = builder().build_v1().ok();
@@ -37,8 +39,14 @@ impl Reflection {
     }
 
     /// The answer to a question in one of the versions.
-    pub(super) fn answer(&self, request: Request<Incoming>) -> Result<Answering, Request<Incoming>> {
-        let is_alpha = request.uri().path().starts_with("/grpc.reflection.v1alpha.");
+    pub(super) fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Answering, Request<Incoming>> {
+        let is_alpha = request
+            .uri()
+            .path()
+            .starts_with("/grpc.reflection.v1alpha.");
         match if is_alpha { &self.v1alpha } else { &self.v1 } {
             Some(answer) => Ok(answer(request)),
             None => Err(request),

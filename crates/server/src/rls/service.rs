@@ -47,13 +47,18 @@ struct Inner {
     is_serving: AtomicBool,
 }
 
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+pub(super) type Answering =
+    Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 impl Service {
     pub(super) async fn new(gate: Gate, metrics: Arc<Metrics>, keeper: Arc<Doorkeeper>) -> Self {
         let reporter = HealthReporter::new();
-        reporter.set_service_status("", tonic_health::ServingStatus::Serving).await;
-        reporter.set_service_status(SERVICE, tonic_health::ServingStatus::Serving).await;
+        reporter
+            .set_service_status("", tonic_health::ServingStatus::Serving)
+            .await;
+        reporter
+            .set_service_status(SERVICE, tonic_health::ServingStatus::Serving)
+            .await;
         let health = HealthServer::new(HealthService::from_health_reporter(reporter.clone()));
         Self(Arc::new(Inner {
             gate,
@@ -68,7 +73,11 @@ impl Service {
 
     /// Tells whoever asks that it takes no new work.
     pub(super) async fn drain(&self) {
-        let Inner { reporter, is_serving, .. } = &*self.0;
+        let Inner {
+            reporter,
+            is_serving,
+            ..
+        } = &*self.0;
         is_serving.store(false, Relaxed);
         for service in ["", SERVICE] {
             let status = tonic_health::ServingStatus::NotServing;
@@ -85,7 +94,12 @@ impl Service {
     /// Decides about one message, if there is room; else the outage rule does.
     async fn answer(self, message: RateLimitRequest) -> Result<RateLimitResponse, Malformed> {
         let asked = Instant::now();
-        let Inner { gate, metrics, keeper, .. } = &*self.0;
+        let Inner {
+            gate,
+            metrics,
+            keeper,
+            ..
+        } = &*self.0;
         let asking = keeper.ask(1);
         let ruling = if asking.room() == 0 {
             let shedding = gate.shedding();
@@ -188,7 +202,9 @@ fn is_grpc(request: &Request<Incoming>) -> bool {
 }
 
 pub(super) fn text(status: StatusCode, body: &str) -> Response<Body> {
-    let body = Body::new(http_body_util::Full::new(bytes::Bytes::copy_from_slice(body.as_bytes())));
+    let body = Body::new(http_body_util::Full::new(bytes::Bytes::copy_from_slice(
+        body.as_bytes(),
+    )));
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let media = header::HeaderValue::from_static("text/plain; charset=utf-8");

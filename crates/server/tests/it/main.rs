@@ -23,6 +23,7 @@ mod openapi_outside;
 mod refused;
 mod reload;
 mod retry;
+mod rls;
 mod settle;
 mod stopping;
 mod streaming;

@@ -80,6 +80,7 @@ impl Share {
 
 /// A charge that goes back.
 pub(super) struct Back {
+    line: usize,
     id: RuleId,
     key: Box<[u8]>,
     quota: Quota,
@@ -237,7 +238,7 @@ impl Outline {
         };
         self.meter(&decisions, verdict.allowed);
         let answered = self.answered(&decisions, verdict);
-        let descriptors = self.descriptors(&decisions, &over, &answered);
+        let descriptors = self.descriptors(&decisions, &over);
         Ok(Finished {
             ruled: Ruled {
                 answered,
@@ -298,10 +299,11 @@ impl Outline {
     /// What limits were charged that are not those of quota mode.
     fn take_back(&self, decisions: &[Decision]) -> SmallVec<[Back; 4]> {
         let lines = self.lines.iter().zip(decisions).zip(&self.keys);
-        let charged = lines.filter(|((line, decision), _)| {
+        let charged = lines.enumerate().filter(|(_, ((line, decision), _))| {
             line.group == Group::Together && decision.fit.passes() && decision.receipt.cost > 0
         });
-        let back = charged.map(|((line, decision), key)| Back {
+        let back = charged.map(|(at, ((line, decision), key))| Back {
+            line: at,
             id: line.seed.id,
             key: key.clone(),
             quota: line.seed.quota,
@@ -368,19 +370,15 @@ impl Outline {
             .unwrap_or(Disposition::Unlimited);
         let answered = verdicts::without_counter(&self.live, disposition, true, at);
         let over: SmallVec<[bool; 4]> = self.parts.iter().map(|part| is_over(part, &[])).collect();
-        let descriptors = self.descriptors(&[], &over, &answered);
+        let descriptors = self.descriptors(&[], &over);
         Ruled {
             answered,
             descriptors,
         }
     }
 
-    fn descriptors(
-        &self,
-        decisions: &[Decision],
-        over: &[bool],
-        answered: &Answered,
-    ) -> SmallVec<[RuledDescriptor; 4]> {
+    fn descriptors(&self, decisions: &[Decision], over: &[bool]) -> SmallVec<[RuledDescriptor; 4]> {
+        let policy_refuses = self.listed.as_ref().is_some_and(refuses);
         let parts = self.parts.iter().zip(over).enumerate();
         let all = parts.map(|(at, (part, over))| {
             let standing = self.standing(part, decisions);
@@ -390,14 +388,13 @@ impl Outline {
                     over: denied,
                     standing: Standing::ByRule(line),
                     limit: None,
+                    line: None,
                 },
                 None => RuledDescriptor {
-                    over: *over
-                        || (standing == Standing::Free
-                            && refuses(&answered.disposition())
-                            && !answered.allowed()),
+                    over: *over || (standing == Standing::Free && policy_refuses),
                     standing,
                     limit: part.limit,
+                    line: part.line,
                 },
             }
         });
@@ -462,9 +459,34 @@ pub(super) fn degraded(answered: Answered, descriptors: usize) -> Ruled {
         over: !answered.allowed(),
         standing: Standing::Free,
         limit: None,
+        line: None,
     };
     Ruled {
         answered,
         descriptors: std::iter::repeat_n(one, descriptors).collect(),
+    }
+}
+
+/// What charges that went back have left.
+pub(super) fn told_anew(ruled: &mut Ruled, back: &[Back], answers: &Answers) {
+    let (_, decisions) = answers.plan(0);
+    for (back, now) in back.iter().zip(decisions) {
+        let left = |decision: &mut Decision| {
+            decision.remaining = now.remaining;
+            decision.reset_after = now.reset_after;
+            decision.next_after = now.next_after;
+            decision.receipt.cost = 0;
+        };
+        // Those that are charged together come first, here and there.
+        if let Some(part) = ruled.answered.parts.get_mut(back.line) {
+            left(&mut part.decision);
+        }
+        for one in &mut ruled.descriptors {
+            if let (true, Standing::Decided { decision, .. }) =
+                (one.line == Some(back.line), &mut one.standing)
+            {
+                left(decision);
+            }
+        }
     }
 }

@@ -178,6 +178,11 @@ impl Running {
         self.address("  api ")
     }
 
+    /// Where Envoy connects.
+    pub(crate) fn rls_address(&self) -> SocketAddr {
+        self.address("  rls ")
+    }
+
     fn address(&self, line: &str) -> SocketAddr {
         let banner = self.banner();
         let rest = banner
@@ -186,6 +191,7 @@ impl Running {
             .expect("a line");
         let url = rest.split_whitespace().next().expect("an address");
         url.strip_prefix("http://")
+            .or_else(|| url.strip_prefix("grpc://"))
             .and_then(|it| it.parse().ok())
             .expect("an address")
     }
