@@ -6,3 +6,4 @@ cargo run --release --quiet --bin in_process
 cargo run --release --quiet --bin disk
 cargo run --release --quiet --bin redis
 sh relay.sh
+sh rls.sh

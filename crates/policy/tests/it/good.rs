@@ -1,6 +1,5 @@
 //! Policies that load, and what they mean.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jeton_core::OnDeny;

@@ -80,8 +80,9 @@ fn the_fields_of_answers_follow_the_dialect() {
     assert!(answer.get("responseHeadersToAdd").is_none(), "{answer}");
     let jeton = serve("[answer]\nheaders = \"draft-6\"\n", LIMITS);
     let (_, answer) = ask(&jeton, "user", "anna");
-    assert_eq!(
-        answer["responseHeadersToAdd"][0]["key"], "ratelimit-limit",
+    let fields = answer["responseHeadersToAdd"].as_array().expect("fields");
+    assert!(
+        fields.iter().any(|field| field["key"] == "ratelimit-limit"),
         "{answer}"
     );
 }

@@ -23,6 +23,15 @@ fn free() -> SocketAddr {
     address.expect("a free port")
 }
 
+/// Limits of the example are by the hour: what is counted here must not fall into two of them.
+fn within_an_hour() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let left = 3600 - now.expect("a clock").as_secs() % 3600;
+    if left < 45 {
+        std::thread::sleep(std::time::Duration::from_secs(left));
+    }
+}
+
 /// A service, Envoy before it, and Jeton beside Envoy.
 struct Setup {
     service: Nginx,
@@ -49,6 +58,7 @@ fn jeton(rls: SocketAddr) -> Running {
 
 impl Setup {
     fn start() -> Self {
+        within_an_hour();
         let (service, web, rls) = (Nginx::start(), free(), free());
         let jeton = jeton(rls);
         let port = |url: &str| url.rsplit(':').next().expect("a port").to_owned();

@@ -22,7 +22,7 @@ fn a_file_that_changes_holds_at_once_and_what_was_used_stays_used() {
     jeton
         .folder()
         .file("limits/b.yaml", b"domain: e\ndescriptors: [{ key: }]\n");
-    jeton.logs("limits/b.yaml:2:16");
+    jeton.logs("limits/b.yaml:2:17");
     jeton.logs("policy 2 stays in force");
     assert_eq!(jeton.metric("jeton_config_ok"), 0);
     assert_eq!(left(), 6);
