@@ -11,6 +11,7 @@ mod json;
 mod listen;
 pub mod messages;
 mod metadata;
+mod patience;
 mod protos;
 mod question;
 mod reflection;

@@ -14,6 +14,9 @@
 mod draft;
 mod facts;
 mod finish;
+mod outline;
+mod part;
+mod statuses;
 
 use std::fmt;
 use std::future::Future;
@@ -29,7 +32,8 @@ use super::outage::Kept;
 use super::scratch::{Scratch, with_scratch};
 use crate::Answered;
 use draft::Draft;
-use finish::{Finished, Outline};
+use finish::Finished;
+use outline::Outline;
 
 /// What a descriptor asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

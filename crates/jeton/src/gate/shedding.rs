@@ -57,7 +57,9 @@ impl Gate {
             Asks::Store => self.0.store.submit(plans, reading, answers),
             Asks::Nobody => {
                 answers.clear();
-                plans.iter().for_each(|_| answers.push_failed(SATURATED));
+                for _ in plans {
+                    answers.push_failed(SATURATED);
+                }
                 Reply::Done
             }
         }

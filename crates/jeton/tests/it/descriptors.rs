@@ -71,7 +71,8 @@ fn ask(gate: &Gate, keys: &[&str]) -> Ruled {
 }
 
 fn asked(gate: &Gate, keys: &[&str]) -> Ruling {
-    let entries: Vec<([(&str, &str); 1], Option<Hits>)> = keys
+    type Asked<'a> = ([(&'a str, &'a str); 1], Option<Hits>);
+    let entries: Vec<Asked<'_>> = keys
         .iter()
         .map(|key| {
             let number = |text: &str| Cost::new(text.parse().unwrap());

@@ -1,6 +1,6 @@
 //! Fields for the client, and for the service behind.
 
-use jeton::Answered;
+use jeton::{Answered, Span};
 
 use super::messages::HeaderValue;
 
@@ -29,7 +29,7 @@ pub(super) fn of(answered: &Answered) -> Vec<HeaderValue> {
 
 /// Whole seconds, rounded up. What no store decided may be asked again in a second.
 fn wait(answered: &Answered) -> Option<u64> {
-    let wait = answered.retry_after().map(|wait| wait.as_secs_ceil());
+    let wait = answered.retry_after().map(Span::as_secs_ceil);
     let outage = (answered.is_degraded() && !answered.impossible()).then_some(1);
     wait.or(outage).map(|seconds| seconds.max(1))
 }

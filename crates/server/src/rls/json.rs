@@ -61,7 +61,7 @@ fn descriptor(value: Value) -> Result<RateLimitDescriptor, NoRequest> {
     let limit = object.take("limit").map(|value| {
         let mut object = Object::of(value, "a limit")?;
         let requests_per_unit = object.number("requestsPerUnit")?.unwrap_or(0);
-        let unit = object.take("unit").map_or(Ok(0), unit)?;
+        let unit = object.take("unit").map_or(Ok(0), |value| unit(&value))?;
         object.nothing_else()?;
         Ok(RateLimitOverride {
             requests_per_unit,
@@ -88,8 +88,8 @@ fn entry(value: Value) -> Result<Entry, NoRequest> {
     Ok(entry)
 }
 
-fn unit(value: Value) -> Result<i32, NoRequest> {
-    let number = match &value {
+fn unit(value: &Value) -> Result<i32, NoRequest> {
+    let number = match value {
         Value::String(name) if name == "UNKNOWN" => Some(0),
         // The type of a limit that a request brings has no week.
         Value::String(name) => Unit::of_word(name)

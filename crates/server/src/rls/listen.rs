@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::patience::Patient;
 use super::service::Service;
 use super::tls::{self, TlsError};
 use crate::doors::{Doorkeeper, Guest};
@@ -28,8 +29,11 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 /// How long calls in flight may take to end when the door is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
+/// Bytes of one call that may come before they are read; no message is longer.
+const WINDOW: u32 = 64 << 10;
+
 /// Calls of one connection at once; more wait for their turn, in the client.
-const STREAMS: u32 = 1024;
+const STREAMS: u32 = 512;
 
 /// A door that listens but does not accept yet.
 pub struct Bound {
@@ -143,6 +147,8 @@ fn http() -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(Some(KEEPALIVE))
         .keep_alive_timeout(KEEPALIVE)
         .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(8 * WINDOW)
         .max_header_list_size(16 << 10);
     http
 }
@@ -195,9 +201,10 @@ async fn connection<S>(stream: S, door: &Door)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let serving = door
-        .http
-        .serve_connection(TokioIo::new(stream), door.service.clone());
+    let serving = door.http.serve_connection(
+        TokioIo::new(Patient::new(stream, HEAD_TIME)),
+        door.service.clone(),
+    );
     let mut serving = std::pin::pin!(serving);
     let mut stopped = door.stopped.clone();
     let ended = tokio::select! {

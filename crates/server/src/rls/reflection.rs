@@ -12,7 +12,7 @@ use super::protos;
 use super::service::Answering;
 
 /// A service that answers one version of the question.
-type Answer = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
+pub(super) type Answer = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
 
 /// Both versions of the service that tools ask.
 pub(super) struct Reflection {
@@ -38,18 +38,10 @@ impl Reflection {
         }
     }
 
-    /// The answer to a question in one of the versions.
-    pub(super) fn answer(
-        &self,
-        request: Request<Incoming>,
-    ) -> Result<Answering, Request<Incoming>> {
-        let is_alpha = request
-            .uri()
-            .path()
-            .starts_with("/grpc.reflection.v1alpha.");
-        match if is_alpha { &self.v1alpha } else { &self.v1 } {
-            Some(answer) => Ok(answer(request)),
-            None => Err(request),
-        }
+    /// What answers questions at a path.
+    pub(super) fn at(&self, path: &str) -> Option<&Answer> {
+        let is_alpha = path.starts_with("/grpc.reflection.v1alpha.");
+        let answer = if is_alpha { &self.v1alpha } else { &self.v1 };
+        answer.as_ref()
     }
 }

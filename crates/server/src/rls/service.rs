@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -31,7 +31,10 @@ const HEALTH: &str = "/grpc.health.v1.Health/";
 const REFLECTION: &str = "/grpc.reflection.v1";
 
 /// The longest message, in bytes.
-const LONGEST: usize = 256 << 10;
+const LONGEST: usize = 64 << 10;
+
+/// How long a message may take to come, and its answer with it.
+const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// Serves every connection.
 #[derive(Clone)]
@@ -161,17 +164,20 @@ impl hyper::service::Service<Request<Incoming>> for Service {
             return Box::pin(async move {
                 let codec = ProstCodec::<RateLimitResponse, RateLimitRequest>::default();
                 let mut grpc = Grpc::new(codec).max_decoding_message_size(LONGEST);
-                Ok(grpc.unary(ShouldRateLimit(service), request).await)
+                let answering = grpc.unary(ShouldRateLimit(service), request);
+                Ok(match tokio::time::timeout(CALL_TIME, answering).await {
+                    Ok(response) => response,
+                    Err(_) => Status::deadline_exceeded("the message did not come").into_http(),
+                })
             });
         }
         if path.starts_with(HEALTH) {
             return self.0.health.clone().call(request);
         }
-        if path.starts_with(REFLECTION) {
-            return match self.0.reflection.answer(request) {
-                Ok(answering) => answering,
-                Err(request) => self.plain(request),
-            };
+        if path.starts_with(REFLECTION)
+            && let Some(answer) = self.0.reflection.at(path)
+        {
+            return answer(request);
         }
         self.plain(request)
     }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use jeton_core::{Act, Cost, Kind, Micros, OnDeny, Op, Plan, RuleId};
-use jeton_policy::{
-    AskedDescriptor, Buffers, Charge, Counter, Mode, Named, Ruling as Ruled, Rulings, Settle, Unit,
-};
+use jeton_policy::{AskedDescriptor, Buffers, Charge, Mode, Named, Rulings, Settle};
 use smallvec::SmallVec;
 
 use super::facts::{DescriptorFacts, speaks_of};
-use super::finish::{self, Outline, Share};
+use super::outline::{Outline, Share, refuses};
+use super::part::Part;
 use super::{DescriptorRequest, Hits};
 use crate::answered::Disposition;
 use crate::gate::asked::{Seed, cost_of, op};
@@ -58,24 +57,6 @@ impl Wanted<'_> {
     }
 }
 
-/// What is said of one descriptor before any counter is asked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    /// Which of the wanted charges it is, and later which of the lines.
-    pub(super) line: Option<usize>,
-    /// Whether it only counts.
-    pub(super) is_shadow: bool,
-    /// Whether it refuses only together with all others of its kind.
-    pub(super) is_quota: bool,
-    /// Whether it gives back.
-    pub(super) gives: bool,
-    /// Whether it is refused by a word.
-    pub(super) refused: Option<Disposition>,
-    pub(super) is_unlimited: bool,
-    pub(super) limit: Option<usize>,
-    pub(super) per: Option<(u32, Unit)>,
-}
-
 impl<'a> Draft<'a> {
     /// What a policy and its files of descriptors make of a request.
     pub(super) fn of(
@@ -90,7 +71,7 @@ impl<'a> Draft<'a> {
         live.tally
             .refused_without_vote(live, evaluation.shadow_denials());
         let listed = verdicts::of(&evaluation);
-        let refused = listed.filter(finish::refuses);
+        let refused = listed.filter(refuses);
         let mut wanted: SmallVec<[Wanted<'a>; 8]> = SmallVec::new();
         let mut needs_hold = None;
         for charge in evaluation.charges() {
@@ -128,7 +109,7 @@ impl<'a> Draft<'a> {
         Self::laid_out(
             live,
             request,
-            lines,
+            &lines,
             parts,
             sharing,
             (refused, listed),
@@ -139,7 +120,7 @@ impl<'a> Draft<'a> {
     fn laid_out(
         live: &Arc<Live>,
         request: &DescriptorRequest<'_>,
-        wanted: SmallVec<[Wanted<'a>; 8]>,
+        wanted: &[Wanted<'a>],
         mut parts: SmallVec<[Part; 4]>,
         sharing: Share,
         (refused, listed): (Option<Disposition>, Option<Disposition>),
@@ -257,7 +238,7 @@ fn of_descriptor<'a>(
         .descriptors
         .get(at)
         .map_or(Hits::Take(Cost::ZERO), |one| request.hits(one));
-    let mut part = Part::new(live, rulings, at, hits);
+    let mut part = Part::of_limit(live, rulings, at, hits);
     let mut charged = None;
     let mut keep = |charge: Charge<'a>| charged = Some(charge);
     let named = live
@@ -293,49 +274,6 @@ fn of_descriptor<'a>(
         });
     }
     part.part
-}
-
-/// A part, and the rule that its limit is.
-struct OfRule {
-    part: Part,
-    rule: usize,
-}
-
-impl Part {
-    fn new(live: &Live, rulings: &Rulings, at: usize, hits: Hits) -> OfRule {
-        let limits = live.policy.descriptors().limits();
-        let (limit, rule, per) = match rulings.list().get(at) {
-            Some(Ruled::Limit { limit, .. } | Ruled::Unlimited(limit)) => {
-                let found = limits.get(*limit);
-                (
-                    Some(*limit),
-                    found.map(|own| own.rule),
-                    found.and_then(|own| own.per),
-                )
-            }
-            Some(Ruled::Own(own)) => (None, Some(own.rule), Some((own.requests, own.unit))),
-            _ => (None, None, None),
-        };
-        let of_limit = limit.and_then(|limit| limits.get(limit));
-        OfRule {
-            rule: rule.unwrap_or(usize::MAX),
-            part: Self {
-                line: None,
-                is_shadow: false,
-                is_quota: of_limit.is_some_and(|own| own.quota_mode),
-                gives: matches!(hits, Hits::Refund(_)),
-                refused: None,
-                is_unlimited: false,
-                limit,
-                per,
-            },
-        }
-    }
-
-    /// Whether it refuses the request by a word, alone.
-    fn votes_down(&self) -> bool {
-        self.refused.is_some() && !self.is_shadow && !self.is_quota
-    }
 }
 
 /// Who has a vote, and what is decided for itself.
@@ -399,9 +337,4 @@ fn one_for_each_counter<'a>(
         };
     }
     all
-}
-
-/// Which counter a charge is on decides nothing about whom it belongs to.
-pub(super) const fn is_trial(seed: &Seed) -> bool {
-    matches!(seed.counter, Counter::Trial)
 }

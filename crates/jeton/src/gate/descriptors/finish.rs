@@ -2,81 +2,18 @@
 
 use std::sync::Arc;
 
-use jeton_core::{Act, Answers, Cost, Decision, Fit, Micros, Op, Quota, RuleId, Span, StoreError};
+use jeton_core::{Act, Answers, Cost, Decision, Micros, Op, Quota, RuleId, StoreError};
 use jeton_core::{Receipt, StoreErrorKind, Verdict, Written};
 use jeton_policy::Mode;
 use smallvec::SmallVec;
 
-use super::draft::{Group, Part, is_trial};
+use super::draft::Group;
+use super::outline::{Noted, Outline, refuses};
+use super::part::Part;
 use super::{Ruled, RuledDescriptor, Standing};
 use crate::answered::{self, Answered, Disposition};
-use crate::gate::asked::{Asked, Seed};
-use crate::gate::{Live, verdicts};
+use crate::gate::verdicts;
 use crate::meters::RuleOutcome;
-
-/// All that is needed when the answer is there.
-pub(super) struct Outline {
-    live: Arc<Live>,
-    /// Of those that charge; behind them come refunds.
-    seeds: SmallVec<[Seed; 3]>,
-    lines: SmallVec<[Noted; 8]>,
-    parts: SmallVec<[Part; 4]>,
-    sharing: Share,
-    /// What the policy says by itself, if it does.
-    listed: Option<Disposition>,
-    /// Keys of what may have to go back.
-    keys: SmallVec<[Box<[u8]>; 0]>,
-}
-
-/// One charge.
-#[derive(Clone, Copy)]
-struct Noted {
-    seed: Seed,
-    group: Group,
-    is_metered: bool,
-    /// The descriptors that a rule speaks of, a bit for each.
-    speaks: u64,
-}
-
-/// How limits of quota mode share one refusal.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
-    /// How many there are.
-    quotas: usize,
-    /// Whether they can refuse at all: one that only counts never does.
-    can_refuse: bool,
-    /// Whether limits of descriptors never refuse.
-    pub(super) is_shadow: bool,
-}
-
-impl Share {
-    pub(super) fn of(live: &Live, parts: &mut [Part]) -> Self {
-        let settings = live.policy.settings().rls.as_ref();
-        if settings.is_some_and(|rls| rls.quota_mode) {
-            for part in parts.iter_mut().filter(|part| !part.is_unlimited) {
-                part.is_quota = true;
-            }
-        }
-        let quotas = || {
-            parts
-                .iter()
-                .filter(|part| part.is_quota && !part.is_unlimited)
-        };
-        let refuses = |part: &Part| {
-            !part.is_shadow && !part.gives && (part.line.is_some() || part.refused.is_some())
-        };
-        Self {
-            quotas: quotas().count(),
-            can_refuse: quotas().all(refuses),
-            is_shadow: settings.is_some_and(|rls| rls.shadow_mode),
-        }
-    }
-
-    /// Whether a limit of quota mode has no vote of its own: only alone it has.
-    pub(super) fn has_no_vote(&self, part: &Part) -> bool {
-        part.is_quota && !(self.quotas == 1 && self.can_refuse)
-    }
-}
 
 /// A charge that goes back.
 pub(super) struct Back {
@@ -104,87 +41,7 @@ pub(super) struct Finished {
     pub(super) back: SmallVec<[Back; 4]>,
 }
 
-/// Whether the policy refuses without asking a counter.
-pub(super) fn refuses(disposition: &Disposition) -> bool {
-    !matches!(
-        disposition,
-        Disposition::Unmatched | Disposition::Unlimited | Disposition::Exempt
-    )
-}
-
 impl Outline {
-    pub(super) fn new(
-        live: &Arc<Live>,
-        parts: SmallVec<[Part; 4]>,
-        sharing: Share,
-        listed: Option<Disposition>,
-    ) -> Self {
-        Self {
-            live: Arc::clone(live),
-            seeds: SmallVec::new(),
-            lines: SmallVec::new(),
-            parts,
-            sharing,
-            listed,
-            keys: SmallVec::new(),
-        }
-    }
-
-    pub(super) fn add(
-        &mut self,
-        seed: Seed,
-        group: Group,
-        is_metered: bool,
-        speaks: u64,
-        key: &[u8],
-    ) {
-        if group != Group::Back {
-            self.seeds.push(seed);
-        }
-        self.lines.push(Noted {
-            seed,
-            group,
-            is_metered,
-            speaks,
-        });
-        // What may be refused by all of them together, after the others were charged.
-        if self.sharing.quotas > 1 && self.sharing.can_refuse {
-            self.keys.push(key.into());
-        }
-    }
-
-    pub(super) fn count(&self, group: Group) -> usize {
-        self.lines.iter().filter(|line| line.group == group).count()
-    }
-
-    pub(super) fn seeds(&self) -> &[Seed] {
-        &self.seeds
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    /// As the gate asks the outage rule, and how many descriptors there are.
-    pub(super) fn into_asked(self, at: Micros) -> (Asked, usize) {
-        let descriptors = self.parts.len();
-        let asked = Asked {
-            live: self.live,
-            is_metered: true,
-            corrects: false,
-            at,
-            seeds: self.seeds,
-        };
-        (asked, descriptors)
-    }
-
-    /// More than one step can hold: refused, since none may be left out.
-    pub(super) fn too_many(self, at: Micros) -> Ruled {
-        let disposition = Disposition::TooManyRules;
-        let answered = verdicts::without_counter(&self.live, disposition, true, at);
-        degraded(answered, self.parts.len())
-    }
-
     /// The decisions, in the order of the lines.
     fn decisions(&self, answers: &Answers) -> Result<SmallVec<[Decision; 8]>, StoreError> {
         let mut decisions = SmallVec::new();
@@ -375,72 +232,6 @@ impl Outline {
             answered,
             descriptors,
         }
-    }
-
-    fn descriptors(&self, decisions: &[Decision], over: &[bool]) -> SmallVec<[RuledDescriptor; 4]> {
-        let policy_refuses = self.listed.as_ref().is_some_and(refuses);
-        let parts = self.parts.iter().zip(over).enumerate();
-        let all = parts.map(|(at, (part, over))| {
-            let standing = self.standing(part, decisions);
-            let by_rule = (standing == Standing::Free).then(|| self.by_rule(at, decisions));
-            match by_rule.flatten() {
-                Some((line, denied)) => RuledDescriptor {
-                    over: denied,
-                    standing: Standing::ByRule(line),
-                    limit: None,
-                    line: None,
-                },
-                None => RuledDescriptor {
-                    over: *over || (standing == Standing::Free && policy_refuses),
-                    standing,
-                    limit: part.limit,
-                    line: part.line,
-                },
-            }
-        });
-        all.collect()
-    }
-
-    fn standing(&self, part: &Part, decisions: &[Decision]) -> Standing {
-        let line = part
-            .line
-            .and_then(|line| Some((self.lines.get(line)?, decisions.get(line)?)));
-        match (line, part.per) {
-            _ if part.is_unlimited => Standing::Unlimited,
-            // An operator's override changes how much it is, not over what time.
-            (Some((line, decision)), Some((_, unit))) => Standing::Decided {
-                requests: line.seed.quota.limit(),
-                unit,
-                decision: *decision,
-            },
-            (None, per) if part.refused.is_some() || part.is_shadow => Standing::Refused(per),
-            _ => Standing::Free,
-        }
-    }
-
-    /// The rule of the policy that speaks of a descriptor and matters most: the one that denies with the
-    /// longest wait, else the one with least left.
-    fn by_rule(&self, descriptor: usize, decisions: &[Decision]) -> Option<(usize, bool)> {
-        let bit = 1_u64.checked_shl(u32::try_from(descriptor).ok()?)?;
-        let own = |at: &usize| self.parts.iter().all(|part| part.line != Some(*at));
-        let lines = self.lines.iter().zip(decisions).enumerate();
-        let speaking = lines.filter(|(at, (line, _))| {
-            line.speaks & bit != 0
-                && line.seed.has_vote()
-                && line.group == Group::Together
-                && own(at)
-                && !is_trial(&line.seed)
-        });
-        let (at, (_, decision)) = speaking.min_by_key(|(_, (_, decision))| {
-            let wait = decision.fit.retry_after().map_or(0, Span::as_micros);
-            (
-                decision.fit.passes(),
-                decision.fit != Fit::Impossible,
-                u64::MAX - wait,
-                decision.remaining,
-            )
-        })?;
-        Some((at, !decision.fit.passes()))
     }
 }
 

@@ -99,7 +99,10 @@ fn other_paths_and_methods_are_told_so() {
     assert_eq!(status(&[&url("/")]), "404");
     let long = format!(
         "@{}",
-        jeton.folder().file("long", &[b' '; 300 << 10]).display()
+        jeton
+            .folder()
+            .file("long", &vec![b' '; 300 << 10])
+            .display()
     );
     assert_eq!(status(&["--data-binary", &long, &url("/json")]), "400");
 }
@@ -110,4 +113,26 @@ fn a_process_that_is_told_to_stop_finishes_what_it_has() {
     ask(&jeton, "user", "anna");
     jeton.signal("-TERM");
     assert!(jeton.ends().success());
+}
+
+#[test]
+fn a_crowd_is_bounded_and_hurts_nobody_who_is_in() {
+    use std::io::Read;
+    use std::net::TcpStream;
+    let jeton = serve("max_connections = 3\n", LIMITS);
+    let connect = || TcpStream::connect(jeton.rls_address()).expect("a door");
+    let held: Vec<TcpStream> = (0..2).map(|_| connect()).collect();
+    assert_eq!(ask(&jeton, "user", "anna").0, 200);
+    // One more than there is room for, while nobody has left.
+    let third = connect();
+    let mut fourth = connect();
+    crate::support::eventually("the fourth is closed", || {
+        jeton.metric("jeton_door_turned_away_total{door=\"rls\"}") >= 1
+    });
+    assert_eq!(fourth.read(&mut [0; 8]).unwrap_or(0), 0);
+    drop((held, third));
+    crate::support::eventually("there is room again", || {
+        jeton.metric("jeton_door_connections{door=\"rls\"}") == 0
+    });
+    assert_eq!(ask(&jeton, "user", "anna").0, 200);
 }
