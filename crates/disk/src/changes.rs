@@ -83,7 +83,8 @@ impl Changes {
         }
     }
 
-    /// The journal for one plan, decided at `now`. `stir` is called at the first change of an epoch.
+    /// The journal for plans of at most `ops` ops, decided at `now`. `stir` is called at the first
+    /// change of an epoch.
     #[inline]
     pub(crate) fn journal<F: Fn()>(&self, ops: usize, now: Micros, stir: F) -> Noting<'_, F> {
         let whole = || self.plans.read().unwrap_or_else(PoisonError::into_inner);
@@ -193,12 +194,12 @@ impl Shard {
     }
 }
 
-/// The journal of one plan.
+/// The journal of plans that are decided together.
 pub(crate) struct Noting<'a, F> {
     changes: &'a Changes,
     _whole: Option<RwLockReadGuard<'a, ()>>,
     now: Micros,
-    /// The epoch it has changed something in; 0: it has changed nothing.
+    /// The epoch it has changed something in last; 0: it has changed nothing.
     pub(crate) epoch: u64,
     stir: F,
 }

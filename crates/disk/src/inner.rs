@@ -34,12 +34,13 @@ impl Inner {
         }
     }
 
-    /// Decides a plan; in which epoch it changed something, 0 for none.
+    /// Decides plans; in which epoch they changed something last, 0 for none.
     #[inline]
-    pub(crate) fn decide(&self, plan: Plan<'_>, reading: Reading, out: &mut Answers) -> u64 {
+    pub(crate) fn decide(&self, plans: &[Plan<'_>], reading: Reading, out: &mut Answers) -> u64 {
         let stir = || self.progress.stir();
-        let mut journal = self.changes.journal(plan.ops().len(), reading.at(), stir);
-        self.table.decide(plan, reading, &mut journal, out);
+        let ops = plans.iter().map(|plan| plan.ops().len()).max();
+        let mut journal = self.changes.journal(ops.unwrap_or(0), reading.at(), stir);
+        self.table.decide_each(plans, reading, &mut journal, out);
         journal.epoch
     }
 

@@ -45,7 +45,7 @@ impl OwnedPlans {
         for plan in &self.plans {
             let ops: Vec<Op<'_>> = plan.iter().map(OwnedOp::borrow).collect();
             match Plan::new(&ops) {
-                Ok(plan) => drop(inner.decide(plan, self.reading, out)),
+                Ok(plan) => drop(inner.decide(&[plan], self.reading, out)),
                 Err(_) => out.push_failed(REFUSED),
             }
         }

@@ -134,9 +134,7 @@ impl DiskStore {
         match self.inner.progress.gate() {
             Gate::Open if self.sync == Sync::Always => self.submit_kept(plans, reading, out),
             Gate::Open => {
-                for &plan in plans {
-                    self.inner.decide(plan, reading, out);
-                }
+                self.inner.decide(plans, reading, out);
                 Submitted::Done
             }
             Gate::Held => {
@@ -150,9 +148,8 @@ impl DiskStore {
     /// Answers when what the answers change is on disk; at once if they change nothing.
     fn submit_kept(&self, plans: &[Plan<'_>], reading: Reading, out: &mut Answers) -> Submitted {
         let mut answers = Answers::new();
-        let decide = |&plan: &Plan<'_>| self.inner.decide(plan, reading, &mut answers);
-        match plans.iter().map(decide).max() {
-            None | Some(0) => {
+        match self.inner.decide(plans, reading, &mut answers) {
+            0 => {
                 for number in 0..answers.len() {
                     match answers.plan(number) {
                         (Ok(verdict), decisions) => out.push(verdict, decisions),
@@ -161,7 +158,7 @@ impl DiskStore {
                 }
                 Submitted::Done
             }
-            Some(epoch) => {
+            epoch => {
                 let inner = Arc::clone(&self.inner);
                 Submitted::Later(Box::pin(kept(inner, epoch, answers)))
             }

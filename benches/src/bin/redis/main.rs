@@ -18,6 +18,8 @@ pub type Failure = Box<dyn std::error::Error>;
 
 const CALLERS: u64 = 50;
 const LEASE: &str = "lease = 20\nlease_for = \"1s\"";
+/// Nothing has to be asked any more: what is left is what this process and its callers cost.
+const ENDLESS: &str = "lease = 1000000\nlease_for = \"1min\"";
 
 fn main() -> Result<(), Failure> {
     let is_quick = std::env::var_os("JETON_FULL").is_none();
@@ -65,19 +67,22 @@ fn takes(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Result
     Ok(())
 }
 
-/// The gate with and without leases, and with denials remembered.
+/// The gate with and without leases.
 fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Result<(), Failure> {
-    const SCARCE: u64 = 500;
     let runtime = &ours.runtime;
     let plain = thrift::gate(ours, "", "plain", "100000/s", 100_000)?;
     let ahead = thrift::gate(ours, LEASE, "ahead", "100000/s", 100_000)?;
-    let (mut without, mut with) = (Vec::new(), Vec::new());
+    let endless = thrift::gate(ours, ENDLESS, "endless", "100000000/s", 100_000_000)?;
+    let (mut without, mut with, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         without.push(thrift::zipf(
             runtime, server, &plain, "plain", CALLERS, lasts,
         )?);
         with.push(thrift::zipf(
             runtime, server, &ahead, "ahead", CALLERS, lasts,
+        )?);
+        alone.push(thrift::zipf(
+            runtime, server, &endless, "endless", CALLERS, lasts,
         )?);
     }
     let of = |seen: &[thrift::Seen], figure: fn(&thrift::Seen) -> f64| {
@@ -102,8 +107,22 @@ fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Resul
         of(&with, |seen| seen.calls)
     );
 
+    let most = of(&alone, |seen| seen.per_second);
+    println!(
+        "| nothing to ask: the most there is | {most:.0} | {:.2}x | {:.4} |",
+        most / slow,
+        of(&alone, |seen| seen.calls)
+    );
+
+    bounds(server, ours, lasts * 2)
+}
+
+/// What passes of keys that are short, and of a client that is blocked.
+fn bounds(server: &Server, ours: &Ours, lasts: Duration) -> Result<(), Failure> {
+    const SCARCE: u64 = 500;
+    let runtime = &ours.runtime;
     let scarce = thrift::gate(ours, LEASE, "scarce", &format!("{SCARCE}/s"), SCARCE)?;
-    let seen = thrift::zipf(runtime, server, &scarce, "scarce", CALLERS, lasts * 2)?;
+    let seen = thrift::zipf(runtime, server, &scarce, "scarce", CALLERS, lasts)?;
     // Burst + rate x (t + lease_for), as `jeton check` prints it.
     let bound = SCARCE as f64 * (2.0 + seen.lasted.as_secs_f64());
     let most = seen.admitted.iter().max().copied().unwrap_or_default();
@@ -116,9 +135,9 @@ fn thrift(server: &Server, ours: &Ours, rounds: usize, lasts: Duration) -> Resul
     }
 
     let denied = thrift::gate(ours, "deny_cache = \"200ms\"", "denied", "1/min", 1)?;
-    let (takes, calls) = thrift::blocked(runtime, server, &denied, "denied", lasts * 2)?;
+    let (takes, calls) = thrift::blocked(runtime, server, &denied, "denied", lasts)?;
     // One call that passes, and one when each period begins.
-    let periods = lasts.as_millis() * 2 / 200;
+    let periods = lasts.as_millis() / 200;
     println!(
         "\ndeny_cache = \"200ms\", one client above 1/min: {takes} takes, {calls} round trips in {periods} periods"
     );

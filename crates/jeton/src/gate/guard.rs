@@ -9,6 +9,8 @@ use jeton_core::{
     Store, StoreError, StoreErrorKind, Submitted, When, Written,
 };
 use jeton_policy::Store as Settings;
+#[cfg(feature = "settling")]
+use tokio::runtime::Handle;
 
 use super::breaker::{Breaker, Mood, is_of_store};
 use super::deadline::Deadline;
@@ -48,6 +50,9 @@ pub(super) struct Guard {
     has_own_clock: bool,
     timeout: Duration,
     health: Arc<Health>,
+    /// Read by every task that learns answers which nobody waits for.
+    #[cfg(feature = "settling")]
+    at_work: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// How the store has fared, shared with calls that are out.
@@ -91,6 +96,8 @@ impl Guard {
                 breaker: Mutex::new(breaker),
                 clock,
             }),
+            #[cfg(feature = "settling")]
+            at_work: Arc::default(),
         }
     }
 
@@ -151,20 +158,51 @@ impl Guard {
         reading: Reading,
         answers: &mut Answers,
     ) -> Reply {
-        let Some(call) = thrift.consider(plans, reading, answers) else {
+        let Some(call) = thrift.consider(plans, reading, answers, goes_on) else {
             return Reply::Done;
         };
+        let is_awaited = !call.answers_nobody();
         let mut said = Answers::new();
         match call.with_plans(plans, |plans| self.ask(plans, reading, &mut said)) {
             Reply::Done => {
                 call.finish(&said, self.health.clock.now(), answers);
                 Reply::Done
             }
-            Reply::Later(later) => Reply::Later(Awaiting {
-                call: Some(Box::new(call)),
-                ..later
-            }),
+            Reply::Later(later) => {
+                let later = Awaiting {
+                    call: Some(Box::new(call)),
+                    ..later
+                };
+                if is_awaited {
+                    return Reply::Later(later);
+                }
+                self.go_on_with(later);
+                Reply::Done
+            }
         }
+    }
+
+    /// Learns answers that nobody waits for.
+    #[cfg(feature = "settling")]
+    fn go_on_with(&self, later: Awaiting) {
+        if let Ok(runtime) = Handle::try_current() {
+            let at_work = Arc::clone(&self.at_work).try_read_owned();
+            runtime.spawn(async move {
+                let _at_work = at_work;
+                later.answered().await
+            });
+        }
+    }
+
+    /// None are asked for.
+    #[cfg(not(feature = "settling"))]
+    #[allow(clippy::unused_self)] // as above
+    fn go_on_with(&self, _: Awaiting) {}
+
+    /// Waits for answers that nobody else waits for.
+    #[cfg(feature = "settling")]
+    pub(super) async fn all_learnt(&self) {
+        drop(self.at_work.write().await);
     }
 
     /// What need not be asked.
@@ -258,7 +296,7 @@ impl Awaiting {
     pub(super) async fn answers(self) -> Answers {
         #[cfg(feature = "settling")]
         if self.call.as_ref().is_some_and(|call| call.must_be_learnt())
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            && let Ok(runtime) = Handle::try_current()
         {
             let plans = self.plans;
             let answers = runtime.spawn(self.answered()).await;
@@ -332,6 +370,18 @@ impl Health {
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether somebody goes on with a call that nobody waits for.
+#[cfg(feature = "settling")]
+fn goes_on() -> bool {
+    Handle::try_current().is_ok()
+}
+
+/// Nobody does.
+#[cfg(not(feature = "settling"))]
+fn goes_on() -> bool {
+    false
 }
 
 /// Whether it was carried out, nobody knows.

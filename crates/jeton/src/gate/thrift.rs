@@ -18,6 +18,7 @@ mod known;
 mod lease;
 mod place;
 mod pool;
+mod pools;
 mod told;
 
 use std::sync::Arc;
@@ -30,7 +31,9 @@ use smallvec::SmallVec;
 
 pub(super) use call::Call;
 use call::{AskedOp, Effect, Step};
+use cell::Back;
 use cells::{Cells, Held};
+use lease::Refill;
 use place::{Place, Places};
 use pool::Unspent;
 use told::span;
@@ -73,15 +76,19 @@ impl Thrift {
         }))
     }
 
-    /// Looks at plans that come at `reading`. If all are answered, the answers are in `answers`; else
-    /// the store has to be called.
+    /// Looks at plans that come at `reading`. If all are answered, the answers are in `answers`, and
+    /// nobody waits for the call, if there is one ([`Call::answers_nobody`]); else the store has to be
+    /// called. Units are taken ahead of need if somebody `goes_on` with a call that nobody waits for.
     pub(super) fn consider(
         self: &Arc<Self>,
         plans: &[Plan<'_>],
         reading: Reading,
         answers: &mut Answers,
+        goes_on: impl Fn() -> bool,
     ) -> Option<Call> {
+        let now = reading.at();
         let mut call = None;
+        let mut refills: SmallVec<[Refill; 1]> = SmallVec::new();
         for (i, plan) in plans.iter().enumerate() {
             let places: SmallVec<[Place; 4]> =
                 plan.ops().iter().map(|op| self.places.of(op)).collect();
@@ -89,25 +96,37 @@ impl Thrift {
             let mut unspent = SmallVec::new();
             bring_up_to(reading, *plan, &places, &mut held, &mut unspent);
             let is_plain = plan.ops().iter().all(is_plain);
-            let now = reading.at();
             let known = (is_plain && unspent.is_empty())
                 .then(|| self.known(*plan, &places, &mut held, now))
                 .flatten();
             match (known, &mut call) {
-                (Some((verdict, decisions)), None) => answers.push(verdict, &decisions),
-                (Some((verdict, decisions)), Some(call)) => {
-                    Call::push(call, Step::Known(verdict, decisions));
+                (Some((verdict, decisions)), call) => {
+                    if verdict.allowed {
+                        let refill = self.refill(*plan, &places, &mut held, now, &goes_on);
+                        refills.extend(refill);
+                    }
+                    match call {
+                        None => answers.push(verdict, &decisions),
+                        Some(call) => Call::push(call, Step::Known(verdict, decisions)),
+                    }
                 }
                 (None, call) => {
                     let call = call.get_or_insert_with(|| Call::new(self, now, answers, i));
                     call.unspent.extend(unspent);
                     let step = ask(*plan, is_plain, &places, &mut held, now, call);
                     call.push(step);
-                    if is_plain && let Some(ahead) = self.ahead(*plan, &places, &mut held, now) {
+                    if is_plain
+                        && let Some(ahead) = self.ahead(*plan, &places, &mut held, now, false)
+                    {
                         call.aheads.push(ahead);
                     }
                 }
             }
+        }
+        for Refill { unspent, ahead } in refills {
+            let call = call.get_or_insert_with(|| Call::of_nobody(self, now));
+            call.unspent.extend(unspent);
+            call.aheads.push(ahead);
         }
         call
     }
@@ -117,9 +136,13 @@ impl Thrift {
         self.cells.take_back(most, |cell| cell.give_back_old(now))
     }
 
-    /// All units. No more are taken ahead.
-    pub(super) fn close(&self) -> Vec<Unspent> {
+    /// No more are taken ahead.
+    pub(super) fn close(&self) {
         self.is_closed.store(true, Relaxed);
+    }
+
+    /// All units.
+    pub(super) fn all(&self) -> Vec<Unspent> {
         self.cells.take_back(usize::MAX, cell::Cell::give_back)
     }
 }
@@ -163,14 +186,14 @@ fn ask(
     call: &mut Call,
 ) -> Step {
     let asked = plan.ops().iter().zip(places).map(|(op, place)| {
-        let back = held.get(place).and_then(|cell| {
+        let back = held.get(place).map_or_else(Back::new, |cell| {
             if is_plain {
                 return cell.short_of(cost(op), now);
             }
             cell.disturb();
             cell.give_back()
         });
-        if back.is_some() || !is_plain {
+        if !back.is_empty() || !is_plain {
             held.free(place);
         }
         call.unspent.extend(back);

@@ -10,9 +10,9 @@ use crate::random::{Rule, rule};
 
 /// What passed of one key, in order of time, with the ends of the windows that it was charged to.
 #[derive(Default)]
-struct Through {
-    passed: Vec<Passed>,
-    windows: Vec<(u64, u64)>,
+pub(crate) struct Through {
+    pub(crate) passed: Vec<Passed>,
+    pub(crate) windows: Vec<(u64, u64)>,
 }
 
 /// Units of one key that one process takes ahead at most.
@@ -25,7 +25,7 @@ fn ahead(rule: &Rule, lease: u64) -> u64 {
 }
 
 /// The bound of `rule` where `nodes` processes take `lease` units ahead for `lease_us`.
-fn promised(rule: &Rule, nodes: u64, lease: u64, lease_us: u64) -> ModelQuota {
+pub(crate) fn promised(rule: &Rule, nodes: u64, lease: u64, lease_us: u64) -> ModelQuota {
     let out = nodes * ahead(rule, lease);
     match rule.model {
         ModelQuota::Bucket {
@@ -51,7 +51,7 @@ fn promised(rule: &Rule, nodes: u64, lease: u64, lease_us: u64) -> ModelQuota {
     }
 }
 
-fn check(seed: u64, rule: &Rule, promised: &ModelQuota, through: &Through) {
+pub(crate) fn check(seed: u64, rule: &Rule, promised: &ModelQuota, through: &Through) {
     if let ModelQuota::FixedWindow { limit, epoch, .. } = *promised {
         let mut windows = through.windows.clone();
         windows.sort_unstable();
@@ -149,7 +149,7 @@ fn run(seed: u64, faults: bool) -> Tallied {
     tallied
 }
 
-fn runs() -> u64 {
+pub(crate) fn runs() -> u64 {
     if is_full() { 3_000 } else { 100 }
 }
 

@@ -11,5 +11,7 @@ mod field;
 mod later;
 mod leases;
 mod random;
+#[cfg(feature = "settling")]
+mod refills;
 mod saved;
 mod threads;

@@ -179,7 +179,20 @@ impl Lease {
         }
     }
 
-    /// The same of what a policy says; all terms that pass its checks are quotas.
+    /// The most units of a key under this quota that a process has ahead at any time. What a log or a
+    /// counter lets through depends on it: no more than [`Lease::units_of`]. Elsewhere the next ones
+    /// are there before those are spent.
+    pub fn most_of(&self, quota: &Quota) -> u64 {
+        let units = self.units_of(quota);
+        match quota {
+            Quota::FixedWindow(_) => (),
+            _ if quota.rate().is_some() => (),
+            _ => return units,
+        }
+        u64::from(quota.limit()) / Self::SHARE_OF_LIMIT
+    }
+
+    /// [`Lease::units_of`] what a policy says; all terms that pass its checks are quotas.
     pub(crate) fn units_under(&self, terms: &Terms) -> u64 {
         terms.quota().map_or(0, |quota| self.units_of(&quota))
     }

@@ -43,9 +43,9 @@ fn taken(units: u64, allowance: &Allowance) -> String {
 /// What holds for all rules.
 pub(super) fn of_store(Lease { units, keep_for }: Lease) -> String {
     format!(
-        "a process takes up to {} units of a key in use ahead, at most a quarter of its limit, and \
-         spends them within {}; near the limit as many may be refused early, and a crash leaves \
-         them charged",
+        "a process takes {} units of a key in use ahead, of buckets and fixed windows as many more \
+         as it uses within a round trip, at most a quarter of the limit, and spends them within {}; \
+         near the limit as many may be refused early, and a crash leaves them charged",
         grouped(units),
         in_words(span(keep_for))
     )

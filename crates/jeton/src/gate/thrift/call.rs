@@ -72,12 +72,25 @@ impl Call {
         let steps = steps.collect();
         answers.clear();
         Self {
+            steps,
+            ..Self::of_nobody(thrift, sent)
+        }
+    }
+
+    /// A call made at `sent` that no plan has to wait for.
+    pub(super) fn of_nobody(thrift: &Arc<Thrift>, sent: Micros) -> Self {
+        Self {
             thrift: Arc::clone(thrift),
             sent,
-            steps,
+            steps: SmallVec::new(),
             unspent: SmallVec::new(),
             aheads: SmallVec::new(),
         }
+    }
+
+    /// Whether all plans are answered without it.
+    pub(in crate::gate) fn answers_nobody(&self) -> bool {
+        self.steps.is_empty()
     }
 
     pub(super) fn push(&mut self, step: Step) {

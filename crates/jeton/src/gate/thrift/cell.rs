@@ -1,10 +1,12 @@
 //! What a process knows of one cell: the state of one key in one rule.
 
 use jeton_core::{Decision, Fit, Micros, Quota, Span};
+use smallvec::SmallVec;
 
 use super::denials::Denials;
 use super::place::Place;
 use super::pool::{Pool, Unspent};
+use super::pools::Pools;
 use super::told::Told;
 
 /// One cell, under the quota that it was last asked about.
@@ -20,12 +22,19 @@ pub(super) struct Cell {
     denials: Denials,
     /// Until when what was told and denied is worth a place.
     denied_until: Micros,
-    pool: Option<Pool>,
+    pools: Pools,
     /// The number of the call in which units are being taken ahead.
     ahead: Option<u64>,
     /// None are taken ahead before that.
     rest_until: Micros,
+    /// Units that were used since some were last taken ahead.
+    used_since: u32,
+    /// Units that were used while the last ones were on their way.
+    used_on_way: u32,
 }
+
+/// Units on their way back, by the charge that they are of.
+pub(super) type Back = SmallVec<[Unspent; 1]>;
 
 /// How a cell stands to a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +70,11 @@ impl Cell {
             told: None,
             denials: Denials::default(),
             denied_until: Micros::ZERO,
-            pool: None,
+            pools: Pools::default(),
             ahead: None,
             rest_until: Micros::ZERO,
+            used_since: 0,
+            used_on_way: 0,
         }
     }
 
@@ -90,16 +101,15 @@ impl Cell {
     }
 
     fn left(&self, now: Micros) -> u32 {
-        self.pool.as_ref().map_or(0, |pool| pool.left(now))
+        self.pools.left(now)
     }
 
     pub(super) fn standing(&self, cost: u32, now: Micros, fresh_for: Span) -> Standing {
         let Some(told) = self.told else {
             return Standing::Unknown;
         };
-        if self.pool.is_some() {
-            let pays = (cost.max(1)..).contains(&self.left(now));
-            return if pays {
+        if !self.pools.is_empty() {
+            return if self.pools.pay(cost, now) {
                 Standing::Pays
             } else {
                 Standing::Unknown
@@ -127,44 +137,47 @@ impl Cell {
     /// Spends `cost` of its own units.
     pub(super) fn spend(&mut self, cost: u32, now: Micros) -> Option<Decision> {
         self.used = Some(now);
-        let receipt = self.pool.as_mut()?.spend(cost);
+        self.used_since = self.used_since.saturating_add(cost);
+        let receipt = self.pools.spend(cost, now)?;
         let mut decision = self.show(Fit::Allowed, now)?;
         decision.receipt = receipt;
-        if self.left(now) == 0 {
-            self.pool = None;
-        }
         Some(decision)
     }
 
     /// What is left of its own units and cannot pay for `cost`, to be given back before the store is
     /// asked for that.
-    pub(super) fn short_of(&mut self, cost: u32, now: Micros) -> Option<Unspent> {
-        if self.left(now) >= cost.max(1) {
-            return None;
+    pub(super) fn short_of(&mut self, cost: u32, now: Micros) -> Back {
+        if self.pools.pay(cost, now) {
+            return Back::new();
         }
         self.give_back()
     }
 
     /// What is left of its own units. There are more in the store then: denials do not hold any more.
-    pub(super) fn give_back(&mut self) -> Option<Unspent> {
-        let pool = self.pool.take()?;
+    pub(super) fn give_back(&mut self) -> Back {
+        if self.pools.is_empty() {
+            return Back::new();
+        }
         self.denials.clear();
-        pool.unspent()
+        self.pools.unspent().collect()
     }
 
     /// The same when another quota has come into force.
-    pub(super) fn give_back_under(&mut self, quota: &Quota, now: Micros) -> Option<Unspent> {
-        let pool = self.pool.take()?;
+    pub(super) fn give_back_under(&mut self, quota: &Quota, now: Micros) -> Back {
+        if self.pools.is_empty() {
+            return Back::new();
+        }
         self.denials.clear();
-        pool.unspent_under(quota, now)
+        self.pools.unspent_under(quota, now).collect()
     }
 
     /// The same of units that are too old to be spent.
-    pub(super) fn give_back_old(&mut self, now: Micros) -> Option<Unspent> {
-        if self.left(now) > 0 {
-            return None;
+    pub(super) fn give_back_old(&mut self, now: Micros) -> Back {
+        let old: Back = self.pools.unspent_old(now).collect();
+        if !old.is_empty() {
+            self.denials.clear();
         }
-        self.give_back()
+        old
     }
 
     /// Something is done to it that is no plain take: what was known holds no more, and what is on its
@@ -179,29 +192,46 @@ impl Cell {
     pub(super) fn disturb_after(&mut self, lowers: bool) {
         self.denials.clear();
         if lowers {
-            (self.pool, self.ahead, self.told) = (None, None, None);
+            (self.pools, self.ahead, self.told) = (Pools::default(), None, None);
         }
     }
 
-    /// Notes a use; whether it is in use: the latest one was less than `span` ago.
-    pub(super) fn is_used_within(&mut self, span: Span, now: Micros) -> bool {
+    /// Notes that the store is asked for `cost`; whether it is in use: the latest one was less than
+    /// `span` ago.
+    pub(super) fn ask(&mut self, cost: u32, span: Span, now: Micros) -> bool {
         let before = self.used.replace(now);
-        before.is_some_and(|before| now.since(before) < span)
+        let is_used = before.is_some_and(|before| now.since(before) < span);
+        if !is_used {
+            self.used_on_way = 0;
+        }
+        self.used_since = self.used_since.saturating_add(cost);
+        is_used
     }
 
-    /// Whether units may be taken ahead.
+    /// Whether units may be taken ahead: none are on their way, and none were denied of late.
     pub(super) fn may_take_ahead(&self, now: Micros) -> bool {
-        self.pool.is_none() && now >= self.rest_until
+        now >= self.rest_until
     }
 
-    pub(super) const fn has_pool(&self) -> bool {
-        self.pool.is_some()
+    pub(super) const fn has_units(&self) -> bool {
+        !self.pools.is_empty()
+    }
+
+    /// How many units it lacks, if `units` are taken at once and `most` may be there; `None` if what
+    /// it has will do.
+    ///
+    /// What is left has to last until the next ones are there, and they have to make up for it.
+    pub(super) fn lacks(&self, (units, most): (u32, u32), now: Micros) -> Option<u32> {
+        let low = (units / 2).saturating_add(self.used_on_way).min(most / 2);
+        let is_low = self.pools.is_empty() || self.pools.run_low(low, now);
+        let wanted = units.saturating_add(self.used_on_way);
+        is_low.then(|| wanted.min(most.saturating_sub(self.left(now))))
     }
 
     /// Units are being taken ahead by call number `call`, of which an answer is worth nothing after
     /// `until`.
     pub(super) fn take_ahead(&mut self, call: u64, until: Micros) {
-        (self.ahead, self.rest_until) = (Some(call), until);
+        (self.ahead, self.rest_until, self.used_since) = (Some(call), until, 0);
     }
 
     /// Whether it still waits for what that call takes ahead.
@@ -211,13 +241,14 @@ impl Cell {
 
     /// They have come.
     pub(super) fn fund(&mut self, pool: Pool, told: Told) {
-        (self.pool, self.told) = (Some(pool), Some(told));
-        (self.ahead, self.rest_until) = (None, Micros::ZERO);
+        self.pools.add(pool);
+        (self.told, self.ahead, self.rest_until) = (Some(told), None, Micros::ZERO);
+        self.used_on_way = self.used_since;
     }
 
     /// They were denied.
     pub(super) fn rest(&mut self, until: Micros) {
-        (self.ahead, self.rest_until) = (None, until);
+        (self.ahead, self.rest_until, self.used_on_way) = (None, until, 0);
     }
 
     /// What the store has said of it. Answers may come in another order than they were given in.

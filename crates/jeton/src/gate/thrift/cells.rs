@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jeton_core::{Micros, Quota};
 use smallvec::SmallVec;
 
-use super::cell::{Cell, Worth};
+use super::cell::{Back, Cell, Worth};
 use super::place::Place;
 use super::pool::Unspent;
 
@@ -53,7 +53,7 @@ impl Cells {
     pub(super) fn take_back(
         &self,
         most: usize,
-        mut of: impl FnMut(&mut Cell) -> Option<Unspent>,
+        mut of: impl FnMut(&mut Cell) -> Back,
     ) -> Vec<Unspent> {
         let mut taken = Vec::new();
         for shard in &self.0 {
@@ -62,7 +62,7 @@ impl Cells {
             }
             let mut shard = lock(shard);
             let before = taken.len();
-            taken.extend(shard.cells.iter_mut().flatten().filter_map(&mut of));
+            taken.extend(shard.cells.iter_mut().flatten().flat_map(&mut of));
             if taken.len() > before {
                 shard.freed += 1;
             }

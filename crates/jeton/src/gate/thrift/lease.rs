@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use jeton_core::{Act, Cost, Decision, Micros, Op, Plan, Span, Verdict};
+use jeton_policy::Lease;
 use smallvec::SmallVec;
 
 use super::Thrift;
-use super::cell::Worth;
+use super::cell::{Back, Worth};
 use super::cells::Held;
 use super::place::Place;
 use super::pool::{Owner, Pool};
@@ -19,12 +20,19 @@ pub(super) struct Ahead {
     cells: SmallVec<[Lacking; 2]>,
 }
 
-/// A cell without units of its own.
+/// A cell with too few units of its own.
 #[derive(Debug)]
 struct Lacking {
     place: Place,
     owner: Owner,
     units: Cost,
+}
+
+/// Units that are taken ahead of need, and old ones that go back before that.
+#[derive(Debug)]
+pub(super) struct Refill {
+    pub(super) unspent: Back,
+    pub(super) ahead: Ahead,
 }
 
 impl Ahead {
@@ -41,36 +49,38 @@ impl Ahead {
 
 impl Thrift {
     /// What to take ahead of a plan's cells, if all of them are in use and have room for it, and a lease
-    /// is worth it. Cells that have units already are left as they are.
+    /// is worth it. Cells that have enough units are left as they are. The store is asked about a plan
+    /// that is not paid.
     pub(super) fn ahead(
         &self,
         plan: Plan<'_>,
         places: &[Place],
         held: &mut Held<'_>,
         now: Micros,
+        is_paid: bool,
     ) -> Option<Ahead> {
         let lease = self.lease.filter(|_| !self.is_closed.load(Relaxed))?;
         let costs: Option<SmallVec<[u32; 4]>> = plan.ops().iter().map(taken).collect();
         let costs = costs?;
         let mut is_ready = true;
-        let mut lacking: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut lacking: SmallVec<[(usize, u32); 4]> = SmallVec::new();
         for (i, ((op, place), cost)) in plan.ops().iter().zip(places).zip(costs).enumerate() {
             let Some(cell) = held.claim(place, op.quota, Worth::Seen, now) else {
                 is_ready = false;
                 continue;
             };
-            let is_used = cell.is_used_within(self.lease_for, now);
-            if !cell.has_pool() {
-                let is_worth_it = u64::from(cost) <= lease.units_of(op.quota);
-                is_ready &= is_used && is_worth_it && cell.may_take_ahead(now);
-                lacking.push(i);
+            let is_used = is_paid || cell.ask(cost, self.lease_for, now);
+            let sizes = sizes(lease, op);
+            if let Some(lacks) = cell.lacks(sizes, now) {
+                is_ready &= is_used && cost <= sizes.0 && cell.may_take_ahead(now);
+                lacking.push((i, lacks));
             }
         }
         if !is_ready || lacking.is_empty() {
             return None;
         }
         let number = self.leases.fetch_add(1, Relaxed);
-        let cells = lacking.into_iter().map(|i| {
+        let cells = lacking.into_iter().map(|(i, lacks)| {
             let (op, place) = (plan.ops().get(i)?, *places.get(i)?);
             // Not there if cells of one plan stand in each other's way.
             let cell = held.get(&place)?;
@@ -78,11 +88,45 @@ impl Thrift {
             Some(Lacking {
                 place,
                 owner: Owner::of(op),
-                units: Cost::new(lease.units_of(op.quota)),
+                units: Cost::new(u64::from(lacks)),
             })
         });
         let cells = cells.collect::<Option<_>>()?;
         Some(Ahead { number, cells })
+    }
+
+    /// What to take ahead of need of a plan's cells, which have paid for it: so that the next units come
+    /// before the last ones are spent. What they have that is too old goes back before.
+    pub(super) fn refill(
+        &self,
+        plan: Plan<'_>,
+        places: &[Place],
+        held: &mut Held<'_>,
+        now: Micros,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<Refill> {
+        let lease = self.lease?;
+        let ops = plan.ops().iter().zip(places);
+        let mut is_low = false;
+        for (op, place) in ops {
+            let cell = held.get(place).filter(|cell| cell.has_units())?;
+            is_low |= cell.may_take_ahead(now) && cell.lacks(sizes(lease, op), now).is_some();
+        }
+        if !is_low || !goes_on() {
+            return None;
+        }
+        let ahead = self.ahead(plan, places, held, now, true)?;
+        let mut unspent = Back::new();
+        for place in places {
+            let old = held
+                .get(place)
+                .map_or_else(Back::new, |cell| cell.give_back_old(now));
+            if !old.is_empty() {
+                held.free(place);
+            }
+            unspent.extend(old);
+        }
+        Some(Refill { unspent, ahead })
     }
 
     /// What was taken ahead is there, or there was none to be taken.
@@ -109,6 +153,15 @@ impl Thrift {
             }
         }
     }
+}
+
+/// How many units of its cell are taken at once, and the most that are there at any time.
+fn sizes(lease: Lease, op: &Op<'_>) -> (u32, u32) {
+    let size = |units| u32::try_from(units).unwrap_or(u32::MAX);
+    (
+        size(lease.units_of(op.quota)),
+        size(lease.most_of(op.quota)),
+    )
 }
 
 /// What it takes; none if it looks.

@@ -31,7 +31,7 @@ impl Owner {
     }
 }
 
-/// Units that stand charged in the store and may be spent here.
+/// Units of one charge, which stand charged in the store and may be spent here.
 #[derive(Debug)]
 pub(super) struct Pool {
     owner: Owner,
@@ -84,6 +84,11 @@ impl Pool {
     /// Units that can be spent now.
     pub(super) fn left(&self, now: Micros) -> u32 {
         if now < self.until { self.left } else { 0 }
+    }
+
+    /// Whether they are in the first half of their time.
+    pub(super) fn is_young(&self, now: Micros) -> bool {
+        now.since(self.sent) < self.until.since(now)
     }
 
     /// Spends `cost` units, of which it is known that there are as many; the charge that they are.
