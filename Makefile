@@ -40,6 +40,7 @@ doc: ## API documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --all-features --document-private-items
 
 bench: prereqs ## Jeton against its peers, in one run
+	@command -v h2load >/dev/null || sh tools/prereqs.sh nghttp2-client
 	sh benches/run.sh
 
 fuzz: ## Every parser under libFuzzer for a minute each (FUZZ_SECONDS)

@@ -7,3 +7,4 @@ cargo run --release --quiet --bin disk
 cargo run --release --quiet --bin redis
 sh relay.sh
 sh resp.sh
+sh rls.sh

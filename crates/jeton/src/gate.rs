@@ -5,6 +5,7 @@ mod batch;
 mod breaker;
 mod deadline;
 mod deciding;
+mod descriptors;
 mod drive;
 mod explain;
 mod guard;
@@ -38,6 +39,9 @@ pub(crate) use asked::Seed;
 use asked::{Asked, cost_of, op};
 pub use batch::{Batch, BatchAnswer, BatchMemory, BatchReply, Brought, Decided};
 pub use deciding::Deciding;
+pub use descriptors::{
+    Descriptor, DescriptorRequest, Hits, Ruled, RuledDescriptor, Ruling, Standing,
+};
 pub use explain::Explained;
 pub use guard::StoreState;
 use guard::{Guard, Reply};
@@ -276,7 +280,10 @@ impl Gate {
         ) -> Deciding,
     ) -> Deciding {
         let reading = self.0.clock.reading();
-        with_scratch(|Scratch { buffers, answers }| {
+        with_scratch(|scratch| {
+            let Scratch {
+                buffers, answers, ..
+            } = scratch;
             let evaluation = live
                 .policy
                 .evaluate(facts, &live.orders, reading.at(), buffers);

@@ -42,7 +42,8 @@ pub use clock::Clock;
 pub use gate::Hold;
 pub use gate::{
     Batch, BatchAnswer, BatchMemory, BatchReply, Brought, DEFAULT_TTL, Decided, Deciding,
-    Explained, Gate, OrderError, OrderInForce, StoreState, table_settings,
+    Descriptor, DescriptorRequest, Explained, Gate, Hits, OrderError, OrderInForce, Ruled,
+    RuledDescriptor, Ruling, Standing, StoreState, table_settings,
 };
 pub use jeton_core::{
     Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Pending, Plan, Quota,

@@ -15,6 +15,7 @@ mod listen;
 mod matches;
 mod plans;
 mod resp;
+mod rls;
 mod rule;
 mod sections;
 mod settling;
@@ -29,6 +30,7 @@ pub(crate) use store::{DISK_WORDS, REDIS_WORDS};
 pub(crate) use warnings::{TermPlaces, invented, invented_key, warn_about_terms};
 
 use crate::diagnostic::{Fault, code};
+use crate::envoy::Domain;
 use crate::language::{ROOT, Shape, Vocabulary, word};
 use crate::raw::{self, Context, Item, Section, Table, Value};
 use crate::rule::Rule;
@@ -48,6 +50,7 @@ pub(crate) const FILE: Vocabulary = Vocabulary {
             sections::PROXY.about,
         ),
         word("api", Shape::Table(&api::API), api::API.about),
+        word("rls", Shape::Table(&rls::RLS), rls::RLS.about),
         word("resp", Shape::Table(&resp::RESP), resp::RESP.about),
         word("store", Shape::Table(&store::STORE), store::STORE.about),
         word(
@@ -95,15 +98,25 @@ pub(crate) struct Marks {
     pub(crate) replaces: Vec<Mark>,
 }
 
+/// What a file means.
+pub(crate) struct Meaning {
+    pub(crate) settings: Settings,
+    pub(crate) rules: Vec<Rule>,
+    /// Limits of descriptors, which stand in files of their own.
+    pub(crate) domains: Vec<Domain>,
+}
+
 /// The meaning of a file, if it has one.
-pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Vec<Rule>)> {
+pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<Meaning> {
     let root = Section::of(cx, &FILE, table, Mark::default());
     let proxy = sections::proxy(cx, &root);
     let api = api::api(cx, &root);
+    let (rls, domains) = rls::rls(cx, &root);
     let resp = resp::resp(cx, &root);
     let settings = Settings {
         proxy: proxy.as_ref().map(|proxy| proxy.value.clone()),
         api: api.as_ref().map(|api| api.value.clone()),
+        rls: rls.as_ref().map(|rls| rls.value.clone()),
         resp: resp.as_ref().map(|resp| resp.value.clone()),
         store: store::store(cx, &root),
         client_ip: addresses::client_ip(cx, &root),
@@ -122,6 +135,8 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
             .map(|it| standing("[proxy]", 8080, &it.value.listen, it.mark)),
         api.as_ref()
             .map(|it| standing("[api]", 7070, &it.value.listen, it.mark)),
+        rls.as_ref()
+            .map(|it| standing("[rls]", 8081, &it.value.listen, it.mark)),
         resp.as_ref()
             .map(|it| standing("[resp]", 6380, &it.value.listen, it.mark)),
     ];
@@ -130,13 +145,14 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<(Settings, Ve
     across::check(cx, &drafts, &broken);
     across::debts_are_possible(cx, &settings, &drafts);
     warnings::warn(cx, &root, &settings, &drafts);
-    if cx.findings.has_errors() {
+    if cx.findings.has_errors() || cx.beside.errors() > 0 {
         return None;
     }
-    Some((
+    Some(Meaning {
         settings,
-        drafts.into_iter().map(|draft| draft.rule).collect(),
-    ))
+        rules: drafts.into_iter().map(|draft| draft.rule).collect(),
+        domains,
+    })
 }
 
 /// Every `[[rule]]` that could be read, and the names of those that could not.

@@ -107,6 +107,8 @@ pub struct Unmet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Condition {
+    /// `domain`.
+    Domain,
     /// `method`.
     Method,
     /// `host`.
@@ -237,7 +239,7 @@ impl Policy {
             would_refuse: evaluation.shadow_denials(),
         };
         let is_listed = matches!(verdict, Verdict::Blocked | Verdict::Exempt);
-        let rules = self.rules().iter();
+        let rules = self.asked_rules().iter();
         Explained {
             verdict,
             unmatched: evaluation.is_unmatched(),

@@ -27,6 +27,11 @@ pub trait Facts {
     /// case.
     fn header(&self, name: &str, each: &mut dyn FnMut(&[u8]));
 
+    /// The domain of a request to the Envoy rate limit service.
+    fn domain(&self) -> Option<&str> {
+        None
+    }
+
     /// A fact that has a name only: an entry of an Envoy descriptor, a field of a request to the
     /// decision API.
     fn descriptor(&self, name: &str) -> Option<&str> {

@@ -97,7 +97,7 @@ impl Policy {
         };
         report.extend(term_warnings(flags, &terms, &settings));
         report.extend(key_warnings(&parts.join(", "), &key));
-        let policy = Self::compile(settings, vec![rule(key, terms)]);
+        let policy = Self::compile(settings, vec![rule(key, terms)], &[]);
         Ok(Loaded { policy, report })
     }
 }

@@ -26,6 +26,7 @@ mod checked;
 mod compiled;
 mod diagnostic;
 mod diff;
+mod envoy;
 mod explain;
 mod facts;
 mod fingerprint;
@@ -63,6 +64,9 @@ pub use compiled::{
 };
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use diff::{Change, Changes, Difference, RuleChange};
+pub use envoy::{
+    AskedDescriptor, DescriptorLimit, Descriptors, Metadata, OwnLimit, Ruling, Rulings, Unit,
+};
 pub use explain::{
     Condition, CostFrom, Explained, Outcome, PlanFound, Refusal, RuleExplained, ShownPart,
     ShownValue, Speaks, TermsFrom, Unmet,
@@ -74,7 +78,7 @@ pub use key::KeyPart;
 pub use matching::Match;
 pub use orders::Order;
 pub use pattern::Pattern;
-pub use raw::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
+pub use raw::{MAX_FILES, MAX_REFERENCE_BYTES, MAX_TEXT_BYTES, NoReferences, Resolve, Unresolved};
 pub use rule::{
     Allowance, CostSpec, Missing, Mode, OnFailure, Plans, ResponseCost, Rule, Share, StatusSet,
     Terms,
@@ -86,7 +90,7 @@ pub use secret::Secret;
 pub use setting::{Origin, Setting};
 pub use settings::{
     Answer, Api, ClientIp, Deployment, Disk, DiskSync, DoorLimits, Lease, Listen, Lists, Overflow,
-    Proxy, Redis, Resp, Settings, Store, StoreKind, Upstream,
+    Proxy, Redis, Resp, Rls, Settings, Store, StoreKind, Tls, Upstream,
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};

@@ -45,10 +45,11 @@ impl Policy {
                 .fix("[[rule]] before each rule");
             let _: Option<()> = cx.error(mark, fault);
         }
-        let report = cx.findings.into_report();
+        let mut report = cx.findings.into_report();
+        report.extend(cx.beside);
         match meaning {
-            Some((settings, rules)) => Ok(Loaded {
-                policy: Self::compile(settings, rules),
+            Some(meaning) => Ok(Loaded {
+                policy: Self::compile(meaning.settings, meaning.rules, &meaning.domains),
                 report,
             }),
             None => Err(report),

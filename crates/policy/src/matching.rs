@@ -15,6 +15,8 @@ use crate::value::{first_cookie, first_parameter};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Match {
+    /// One of these domains of the Envoy rate limit service; requests of other doors have none.
+    pub domains: Vec<Setting<String>>,
     /// One of these. `GET` also stands for `HEAD`.
     pub methods: Vec<Setting<String>>,
     /// One of these, compared with the normal form of the path; of a path with an encoded slash
@@ -36,6 +38,7 @@ pub struct Match {
 /// The first condition that a request does not meet; those after it are not looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unmet<'r> {
+    Domain,
     Method,
     Host,
     Path,
@@ -94,7 +97,8 @@ impl Matched<'_> {
 impl Match {
     /// `true` if it holds for every request.
     pub fn is_everything(&self) -> bool {
-        self.methods.is_empty()
+        self.domains.is_empty()
+            && self.methods.is_empty()
             && self.paths.is_empty()
             && self.hosts.is_empty()
             && self.with.is_empty()
@@ -104,6 +108,9 @@ impl Match {
 
     /// How a request matches, or the first condition that it does not meet.
     pub(crate) fn meet(&self, request: &Request<'_>) -> Result<Matched<'_>, Unmet<'_>> {
+        if !self.domain(request) {
+            return Err(Unmet::Domain);
+        }
         if !self.method(request) {
             return Err(Unmet::Method);
         }
@@ -162,6 +169,14 @@ impl Match {
     fn route(&self, path: &Reading<'_>) -> Option<&Pattern> {
         let mut patterns = self.paths.iter().map(Setting::get);
         patterns.find(|pattern| pattern.matches(path.as_str(), self.match_case))
+    }
+
+    fn domain(&self, request: &Request<'_>) -> bool {
+        self.domains.is_empty()
+            || request
+                .facts
+                .domain()
+                .is_some_and(|given| self.domains.iter().any(|own| own.get() == given))
     }
 
     fn method(&self, request: &Request<'_>) -> bool {

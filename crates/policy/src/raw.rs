@@ -10,10 +10,12 @@ mod resolve;
 mod toml;
 
 pub(crate) use context::Context;
-pub(crate) use later::{Later, MATCH, RULE, SECTIONS};
+pub(crate) use later::{Later, RULE, SECTIONS};
 pub(crate) use read::{Spotted, text, word, wrong_type};
 pub(crate) use reader::Section;
-pub use resolve::{MAX_REFERENCE_BYTES, NoReferences, Resolve, Unresolved};
+pub use resolve::{
+    MAX_FILES, MAX_REFERENCE_BYTES, MAX_TEXT_BYTES, NoReferences, Resolve, Unresolved,
+};
 #[cfg(feature = "toml")]
 pub(crate) use toml::parse;
 

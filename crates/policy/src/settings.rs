@@ -1,6 +1,7 @@
 //! The sections of a policy file other than its rules, as they hold after every check.
 
 mod doors;
+mod rls;
 mod store;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::secret::Secret;
 
 use crate::Setting;
 pub use doors::{DoorLimits, Resp};
+pub use rls::{Rls, Tls};
 pub use store::{Deployment, Disk, DiskSync, Lease, Overflow, Redis, Store, StoreKind};
 
 /// Everything but the rules.
@@ -26,6 +28,8 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     /// `[api]`, if the file has one.
     pub api: Option<Api>,
+    /// `[rls]`, if the file has one.
+    pub rls: Option<Rls>,
     /// `[resp]`, if the file has one.
     pub resp: Option<Resp>,
     /// `[store]`.
@@ -41,7 +45,7 @@ pub struct Settings {
 impl Settings {
     /// Whether there is anything to serve.
     pub const fn has_doors(&self) -> bool {
-        self.proxy.is_some() || self.api.is_some() || self.resp.is_some()
+        self.proxy.is_some() || self.api.is_some() || self.rls.is_some() || self.resp.is_some()
     }
 }
 

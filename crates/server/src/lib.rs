@@ -6,6 +6,7 @@
 //! - [`engine`]: events in, lines out, for traces and calls alike.
 //! - [`explain`]: what a policy makes of a request and why, as JSON and as text.
 //! - [`api`]: the HTTP decision API.
+//! - [`rls`]: decisions for Envoy.
 //! - [`resp`]: decisions for Redis clients.
 //! - `doors`: what doors have in common: tokens, how many come in, how much is asked at once.
 //! - [`metrics`]: what `/metrics` tells.
@@ -27,5 +28,6 @@ pub mod explain;
 pub mod metrics;
 pub mod proxy;
 pub mod resp;
+pub mod rls;
 pub mod run;
 pub mod store;

@@ -1,6 +1,7 @@
 //! What `/metrics` tells, in the names that DESIGN gives (an interface too). No label comes from a
 //! client: rules and reasons are the policy's and ours.
 
+mod descriptors;
 mod doors;
 mod render;
 mod standing;
@@ -30,6 +31,7 @@ pub struct Metrics {
     standing: Standing,
     decisions: Timing,
     doors: Doors,
+    descriptors: descriptors::Descriptors,
 }
 
 impl fmt::Debug for Metrics {
@@ -49,6 +51,7 @@ impl Metrics {
             store,
             standing: Standing::new(generation),
             decisions: Timing::default(),
+            descriptors: descriptors::Descriptors::default(),
             doors: Doors::default(),
         }
     }
@@ -102,6 +105,11 @@ impl Metrics {
     /// The doors that are told of.
     pub(crate) fn doors(&self) -> Vec<Arc<Doorkeeper>> {
         self.doors.all()
+    }
+
+    /// Notes what became of a descriptor of this name.
+    pub(crate) fn descriptor(&self, name: &str, over: bool) {
+        self.descriptors.count(name, over);
     }
 
     /// Why the store gives no decisions, if it does not.

@@ -23,6 +23,7 @@ use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::proxy::{self, Address};
 use crate::resp;
+use crate::rls;
 use crate::store::{self, Backend, Need, Opened};
 pub use logging::start_logging;
 use open_files::{Wanted, make_room};
@@ -43,6 +44,7 @@ pub struct Service {
     proxy: Option<proxy::Bound>,
     api: Option<api::Bound>,
     resp: Option<resp::Bound>,
+    rls: Option<rls::Bound>,
     reload: Option<Reload>,
     /// What the log is told of the store.
     outages: Outages,
@@ -97,6 +99,12 @@ impl Service {
         if let Some(resp) = &resp {
             metrics.watch(resp.keeper());
         }
+        let rls = settings.rls.as_ref();
+        let rls = rls.map(|rls| rls::bind(&address_of(rls.listen.get()), rls));
+        let rls = rls.transpose()?;
+        if let Some(rls) = &rls {
+            metrics.watch(rls.keeper());
+        }
         room.report(wanted);
         let outages = Outages::beginning(store, away.as_ref(), &gate.policy());
         if away.is_none() {
@@ -109,6 +117,7 @@ impl Service {
             proxy,
             api,
             resp,
+            rls,
             reload: None,
             outages,
         })
@@ -138,6 +147,11 @@ impl Service {
         self.resp.as_ref().map(resp::Bound::address)
     }
 
+    /// Where Envoy connects.
+    pub fn rls_address(&self) -> Option<&Address> {
+        self.rls.as_ref().map(rls::Bound::address)
+    }
+
     /// Where the states are.
     pub fn store(&self) -> &Backend {
         self.metrics.store()
@@ -148,7 +162,7 @@ impl Service {
         &self.gate
     }
 
-    /// Serves until `until` completes. Then readiness is withdrawn, the proxy and the Redis door finish
+    /// Serves until `until` completes. Then readiness is withdrawn, the proxy and the doors for Redis clients and Envoy finish
     /// what is in flight, and the API, which tells how that goes, is the last to leave.
     pub async fn serve(self, until: impl Future<Output = ()>) {
         let Self {
@@ -157,6 +171,7 @@ impl Service {
             proxy,
             api,
             resp,
+            rls,
             reload,
             outages,
         } = self;
@@ -178,6 +193,10 @@ impl Service {
             let draining = reaches(stopped.clone(), Phase::Draining);
             tokio::spawn(resp.serve(gate.clone(), Arc::clone(&metrics), draining))
         });
+        let rls = rls.map(|rls| {
+            let draining = reaches(stopped.clone(), Phase::Draining);
+            tokio::spawn(rls.serve(gate.clone(), Arc::clone(&metrics), draining))
+        });
         let proxy = proxy.map(|proxy| {
             let draining = reaches(stopped.clone(), Phase::Draining);
             tokio::spawn(proxy.serve(Arc::new(Door::new(gate.clone(), metrics)), draining))
@@ -191,6 +210,9 @@ impl Service {
         }
         if let Some(resp) = resp {
             ended("the Redis door", resp.await);
+        }
+        if let Some(rls) = rls {
+            ended("the door for Envoy", rls.await);
         }
         stop.send_replace(Phase::Over);
         if let Some(api) = api {

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 
 use jeton_core::Answers;
-use jeton_policy::Buffers;
+use jeton_policy::{Buffers, Rulings};
 
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) buffers: Buffers,
     pub(super) answers: Answers,
+    pub(super) rulings: Rulings,
 }
 
 thread_local! {

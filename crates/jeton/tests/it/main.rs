@@ -4,6 +4,7 @@
 #[cfg(feature = "settling")]
 mod away;
 mod batch;
+mod descriptors;
 mod exceptions;
 #[cfg_attr(not(feature = "settling"), allow(dead_code))]
 mod faulty;

@@ -17,6 +17,11 @@ pub(super) const MATCH: Vocabulary = Vocabulary {
             every request.",
     known: &[
         word(
+            "domain",
+            Shape::Texts(Form::Domain),
+            "One of these domains of the Envoy rate limit service; other doors have none.",
+        ),
+        word(
             "method",
             Shape::Texts(Form::Method),
             "One of these methods, in upper case; GET also stands for HEAD.",
@@ -55,7 +60,7 @@ pub(super) const MATCH: Vocabulary = Vocabulary {
         ),
     ],
     required: &[],
-    later: raw::MATCH,
+    later: &[],
 };
 
 /// The conditions of a rule; none of them if it has no `match`.
@@ -71,6 +76,7 @@ pub(super) fn matches(cx: &mut Context<'_>, rule: &Section<'_>) -> Option<Match>
             fault.fix("leave `match` out to speak of every request"),
         );
     }
+    let domains = strings(section.each(cx, "domain", domain));
     let methods = strings(section.each(cx, "method", method));
     let paths = section.each(cx, "path", Pattern::parse);
     let hosts = strings(section.each(cx, "host", host));
@@ -90,6 +96,7 @@ pub(super) fn matches(cx: &mut Context<'_>, rule: &Section<'_>) -> Option<Match>
         section.refuse(cx, "match_case", why, "leave it out");
     }
     Some(Match {
+        domains,
         methods,
         paths: paths.into_iter().flatten().map(|path| path.value).collect(),
         match_case: match_case.unwrap_or(false),
@@ -114,6 +121,14 @@ fn keyed_by_path(rule: &Section<'_>) -> bool {
         Value::List(items) => items.iter().any(|item| is_path(&item.value)),
         value => is_path(value),
     })
+}
+
+fn domain(text: &str) -> Result<String, Fault> {
+    if text.is_empty() {
+        let fault = Fault::new(code::EMPTY, "no request has an empty `domain`");
+        return Err(fault.fix("the one that Envoy's filter names"));
+    }
+    Ok(text.to_owned())
 }
 
 fn method(text: &str) -> Result<String, Fault> {

@@ -14,7 +14,8 @@ use crate::raw::{Context, Section};
 use crate::rule::{Allowance, CostSpec, Rule, Terms};
 use crate::units::{grouped, parse_duration, zero};
 
-const ON_DENY: [(&str, OnDeny); 2] = [("keep", OnDeny::Keep), ("charge", OnDeny::Charge)];
+pub(super) const ON_DENY: [(&str, OnDeny); 2] =
+    [("keep", OnDeny::Keep), ("charge", OnDeny::Charge)];
 pub(super) const ON_DENY_WORDS: &[&str] = &names(&ON_DENY);
 
 pub(super) const NOTHING_COUNTED: &str = "has no effect: this rule counts nothing";

@@ -28,8 +28,14 @@ pub(super) fn warn(
     settings: &Settings,
     drafts: &[Draft],
 ) {
-    let no_rules = !root.has("rule") || root.has_empty_list("rule");
-    let door = root.item("proxy").or_else(|| root.item("api"));
+    let has_files = settings
+        .rls
+        .as_ref()
+        .is_some_and(|rls| rls.envoy_config.is_some());
+    let no_rules = (!root.has("rule") || root.has_empty_list("rule")) && !has_files;
+    let door = ["proxy", "api", "rls"]
+        .iter()
+        .find_map(|door| root.item(door));
     // Where something could not be read, that may have been the rules.
     if let (true, false, Some(item)) = (no_rules, cx.findings.has_errors(), door) {
         let fault = Fault::new(code::NO_RULES, "there is no rule, so nothing is limited")

@@ -110,7 +110,7 @@ pub(super) fn push_with(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> bo
 }
 
 /// Appends a text part.
-pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn push_text(text: &[u8], out: &mut Vec<u8>) {
     push_with(out, |out| {
         out.extend_from_slice(text);
         true
@@ -156,7 +156,7 @@ pub(super) fn push_word(part: &KeyPart, request: &Request<'_>, out: &mut Vec<u8>
 }
 
 /// Replaces a key that is too long.
-pub(super) fn bound(out: &mut Vec<u8>, start: usize) {
+pub(crate) fn bound(out: &mut Vec<u8>, start: usize) {
     let key = out.get(start..).unwrap_or_default();
     if key.len() <= MAX_KEY_BYTES {
         return;

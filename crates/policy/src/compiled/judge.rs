@@ -27,7 +27,7 @@ pub(super) struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// Asks every rule. Also tells whether none has anything to say.
     pub(super) fn consult(self, request: &Request<'_>, buffers: &mut Buffers) -> (Verdict, bool) {
-        for (index, rule) in self.policy.rules().iter().enumerate() {
+        for (index, rule) in self.policy.asked_rules().iter().enumerate() {
             if let Ok(slot) = rule.slot(index, request, &mut buffers.keys) {
                 buffers.slots.push(slot);
             }

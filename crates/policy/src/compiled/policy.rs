@@ -8,6 +8,7 @@ use super::charge::Counter;
 use super::encode::Lens;
 use super::id::rule_id;
 use crate::diagnostic::{Report, nearest};
+use crate::envoy::{self, Descriptors, Domain};
 use crate::key::KeyPart;
 use crate::rule::{Allowance, CostSpec, Mode, OnFailure, Rule};
 use crate::settings::{Settings, Store};
@@ -27,7 +28,11 @@ pub struct Loaded {
 #[derive(Debug)]
 pub struct Policy {
     settings: Settings,
+    /// Those of the file, and behind them those of descriptors.
     rules: Vec<CompiledRule>,
+    /// How many rules every request is asked about.
+    own: usize,
+    descriptors: Descriptors,
 }
 
 /// A rule with all that can be known before a request comes.
@@ -58,7 +63,14 @@ struct Trial {
 
 impl Policy {
     /// Compiles what has passed every check.
-    pub(crate) fn compile(settings: Settings, rules: Vec<Rule>) -> Self {
+    pub(crate) fn compile(settings: Settings, mut rules: Vec<Rule>, domains: &[Domain]) -> Self {
+        let own = rules.len();
+        let mut descriptors = Descriptors::default();
+        if settings.rls.is_some() {
+            let (tree, limits) = envoy::compile(domains, own);
+            descriptors = tree;
+            rules.extend(limits);
+        }
         let names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
         let at = |name: &String| names.iter().position(|other| other == name);
         let ahead = Ahead::of(&rules, &settings.store);
@@ -70,7 +82,12 @@ impl Policy {
             }
         };
         let rules = rules.into_iter().zip(ahead).map(compile).collect();
-        Self { settings, rules }
+        Self {
+            settings,
+            rules,
+            own,
+            descriptors,
+        }
     }
 
     /// Everything but the rules.
@@ -90,7 +107,17 @@ impl Policy {
         self
     }
 
-    /// The rules in the order of the file.
+    /// The limits of descriptors, which are found by what a request brings.
+    pub const fn descriptors(&self) -> &Descriptors {
+        &self.descriptors
+    }
+
+    /// The rules that every request is asked about: all but the limits of descriptors.
+    pub(crate) fn asked_rules(&self) -> &[CompiledRule] {
+        self.rules.get(..self.own).unwrap_or_default()
+    }
+
+    /// The rules in the order of the file; behind them the limits of descriptors.
     pub fn rules(&self) -> &[CompiledRule] {
         &self.rules
     }

@@ -45,7 +45,7 @@ impl Policy {
         };
         let mut buffers = Buffers::default();
         let mut places = Vec::new();
-        for (index, rule) in self.rules().iter().enumerate() {
+        for (index, rule) in self.asked_rules().iter().enumerate() {
             let slot = rule.slot(index, request, &mut buffers.keys);
             places.push(slot.map(|slot| {
                 buffers.slots.push(slot);

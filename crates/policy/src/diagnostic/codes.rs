@@ -85,7 +85,7 @@ macro_rules! codes {
 }
 
 codes! {
-    SYNTAX = "E001" "The file is not valid TOML.";
+    SYNTAX = "E001" "A file is not valid TOML, or YAML.";
     UNKNOWN = "E002" "A section or setting that does not exist.";
     LATER = "E003" "A word of the policy language that this version does not support.";
     MISSING = "E004" "A setting that must be there is not.";
@@ -119,6 +119,7 @@ codes! {
     TOO_DEAR = "E032" "A cost that a limit could never hold.";
     TOKEN = "E033" "A token that protects nothing.";
     STORE_URL = "E034" "A store's URL that cannot be read.";
+    RLS_OPEN = "E036" "The rate limit service beyond this machine asks nobody who they are.";
     NO_RULES = "W101" "The policy has no rules, so nothing is limited.";
     BURST_ONE = "W102" "A burst of 1 refuses the second of two requests sent together.";
     TRUSTS_ALL = "W103" "Everybody is trusted or exempt.";

@@ -2,8 +2,10 @@
 //!
 //! Sections are taken apart without a `..`, so that no setting that comes later is forgotten here.
 
+use crate::setting::Setting;
 use crate::settings::{
-    Answer, Api, Disk, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Settings, Store, StoreKind,
+    Answer, Api, Disk, DoorLimits, Lease, Lists, Proxy, Redis, Resp, Rls, Settings, Store,
+    StoreKind,
 };
 
 /// Those that differ and need a restart.
@@ -19,6 +21,11 @@ pub(super) fn refused(new: &Settings, old: &Settings) -> Vec<&'static str> {
         (None, None) => {}
         _ => all.push("[api]"),
     }
+    match (&new.rls, &old.rls) {
+        (Some(new), Some(old)) => all.extend(rls(new, old).0),
+        (None, None) => {}
+        _ => all.push("[rls]"),
+    }
     match (&new.resp, &old.resp) {
         (Some(new), Some(old)) => all.extend(resp(new, old)),
         (None, None) => {}
@@ -33,6 +40,7 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     let Settings {
         proxy: _,
         api,
+        rls,
         resp,
         store: _,
         client_ip,
@@ -46,6 +54,9 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
             ("[api] admin_token", new.admin_token != old.admin_token),
             ("[api] gateways", new.gateways != old.gateways),
         ]));
+    }
+    if let (Some(new), Some(old)) = (rls, &old.rls) {
+        all.extend(self::rls(new, old).1);
     }
     if let (Some(new), Some(old)) = (resp, &old.resp) {
         all.extend(differing([
@@ -138,6 +149,52 @@ fn proxy(new: &Proxy, old: &Proxy) -> Vec<&'static str> {
             *max_connections != old.max_connections,
         ),
     ])
+}
+
+/// Of `[rls]` what its listener goes by is settled when it begins to, and the rest holds at once: here
+/// the one, and then the other.
+fn rls(new: &Rls, old: &Rls) -> (Vec<&'static str>, Vec<&'static str>) {
+    let Rls {
+        listen,
+        tls,
+        open,
+        limits,
+        envoy_config,
+        merge_domains,
+        on_deny,
+        shadow_mode,
+        quota_mode,
+        dynamic_metadata,
+    } = new;
+    let folder = |config: &Option<Setting<String>>| config.as_ref().map(|own| own.get().clone());
+    let settled = differing([
+        ("[rls] listen", listen.get() != old.listen.get()),
+        ("[rls] tls", *tls != old.tls),
+        (
+            "[rls] max_connections",
+            limits.max_connections != old.limits.max_connections,
+        ),
+        (
+            "[rls] max_in_flight",
+            limits.max_in_flight != old.limits.max_in_flight,
+        ),
+    ]);
+    let read = differing([
+        ("[rls] open", *open != old.open),
+        (
+            "[rls] envoy_config",
+            folder(envoy_config) != folder(&old.envoy_config),
+        ),
+        ("[rls] merge_domains", *merge_domains != old.merge_domains),
+        ("[rls] on_deny", *on_deny != old.on_deny),
+        ("[rls] shadow_mode", *shadow_mode != old.shadow_mode),
+        ("[rls] quota_mode", *quota_mode != old.quota_mode),
+        (
+            "[rls] dynamic_metadata",
+            *dynamic_metadata != old.dynamic_metadata,
+        ),
+    ]);
+    (settled, read)
 }
 
 fn store(new: &Store, old: &Store) -> Vec<&'static str> {

@@ -208,6 +208,7 @@ const fn missing_word(missing: Missing) -> &'static str {
 
 fn conditions(matches: &Match, all: &mut Vec<Written>) {
     let Match {
+        domains,
         methods,
         paths,
         match_case,
@@ -216,6 +217,7 @@ fn conditions(matches: &Match, all: &mut Vec<Written>) {
         without,
         headers,
     } = matches;
+    all.extend(any("match.domain", domains));
     all.extend(any("match.method", methods));
     all.extend(any("match.path", paths));
     if *match_case {

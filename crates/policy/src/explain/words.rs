@@ -18,6 +18,7 @@ impl Unmet {
         let matches = &rule.rule().matches;
         let one = |part: &KeyPart| vec![part.to_string()];
         let (condition, wanted) = match unmet {
+            matching::Unmet::Domain => (Condition::Domain, all(&matches.domains)),
             matching::Unmet::Method => (Condition::Method, all(&matches.methods)),
             matching::Unmet::Host => (Condition::Host, all(&matches.hosts)),
             matching::Unmet::Path => (Condition::Path, all(&matches.paths)),
@@ -33,6 +34,7 @@ impl Condition {
     /// As policies write it.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Domain => "domain",
             Self::Method => "method",
             Self::Host => "host",
             Self::Path => "path",
@@ -49,7 +51,7 @@ impl fmt::Display for Unmet {
         // What a rule asks for was read as a part, so it reads again.
         let words = || KeyPart::parse(&wanted).map_or_else(|_| wanted.clone(), |own| part(&own));
         match self.condition {
-            Condition::Method | Condition::Host | Condition::Path => {
+            Condition::Domain | Condition::Method | Condition::Host | Condition::Path => {
                 write!(f, "{} is not {wanted}", self.condition.word())
             }
             Condition::With => write!(f, "no {}", words()),

@@ -19,6 +19,8 @@ pub(crate) enum Form {
     KeyPart,
     /// A part of a key whose presence can differ.
     Presence,
+    /// Of the Envoy rate limit service.
+    Domain,
     Method,
     Path,
     Host,
@@ -89,7 +91,7 @@ impl Form {
                 any(&redis_url::schemes()).replace('+', r"\+")
             ),
             Self::Prefix => r"^[!-)+->@-Z^-z|~]{0,64}$".to_owned(),
-            Self::File | Self::Folder | Self::Secret => r"[\s\S]".to_owned(),
+            Self::Domain | Self::File | Self::Folder | Self::Secret => r"[\s\S]".to_owned(),
             Self::Sync => format!("^(always|[0-9]+({}))$", any(&units::duration_words())),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
@@ -125,6 +127,7 @@ impl Form {
                 "global",
             ],
             Self::Presence => &["header:authorization", "cookie:session"],
+            Self::Domain => &["edge"],
             Self::Method => &["GET", "POST"],
             Self::Path => &["/login", "/reports/{id}/export", "/api/{rest..}"],
             Self::Host => &["api.example"],

@@ -7,7 +7,9 @@ impl Match {
     /// Whether this speaks of every request that `other` speaks of. `false` also where only a
     /// closer look would tell.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.covers_methods(other)
+        within(&other.domains, &self.domains, |one, of| {
+            one.get() == of.get()
+        }) && self.covers_methods(other)
             && self.covers_paths(other)
             && within(&other.hosts, &self.hosts, |one, of| one.get() == of.get())
             && self.with.iter().all(|part| other.implies(part))

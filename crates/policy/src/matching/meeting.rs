@@ -10,9 +10,11 @@ impl Match {
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
         let get = |one: &str, of: &str| one == "GET" && of == "HEAD";
         let fold = !self.match_case || !other.match_case;
-        share(&self.methods, &other.methods, |one, of| {
-            one == of || get(one, of) || get(of, one)
-        }) && share(&self.hosts, &other.hosts, |one, of| one == of)
+        share(&self.domains, &other.domains, |one, of| one == of)
+            && share(&self.methods, &other.methods, |one, of| {
+                one == of || get(one, of) || get(of, one)
+            })
+            && share(&self.hosts, &other.hosts, |one, of| one == of)
             && share(&self.paths, &other.paths, |one, of| one.may_meet(of, !fold))
             && !self.rules_out(other)
             && !other.rules_out(self)

@@ -31,12 +31,8 @@ macro_rules! later {
 
 later! {
     SECTIONS:
-        "rls" => "remove the section; this version decides in [proxy], [api] and [resp]",
         "queue" => "remove the section; a request that is over its limit is refused at once",
         "shield" => "remove the section",
-    ;
-    MATCH:
-        "domain" => "remove it; it belongs to the Envoy rate limit service",
     ;
     RULE:
         "max_wait" => "remove it; a request that is over its limit is refused at once",

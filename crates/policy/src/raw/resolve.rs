@@ -53,6 +53,26 @@ pub trait Resolve {
     /// [`Unresolved`] if it cannot be read or is not text.
     fn file(&self, path: &str) -> Result<String, Unresolved>;
 
+    /// A file that is part of the policy: its text, whole. Read no more than [`MAX_TEXT_BYTES`].
+    ///
+    /// # Errors
+    /// [`Unresolved`] if it cannot be read or is not text.
+    fn text(&self, path: &str) -> Result<String, Unresolved> {
+        self.file(path)
+    }
+
+    /// The files in a folder and in the folders below it, as paths that [`Resolve::text`] takes, in the
+    /// order of their names. Names that begin with a dot are passed over: such are the copies that
+    /// Kubernetes keeps beside the files of a volume.
+    ///
+    /// # Errors
+    /// [`Unresolved`] if it cannot be read; [`Unresolved::NotAFile`] if it is no folder;
+    /// [`Unresolved::TooLong`] if there are more than [`MAX_FILES`].
+    fn folder(&self, path: &str) -> Result<Vec<String>, Unresolved> {
+        let _ = path;
+        Err(Unresolved::Absent)
+    }
+
     /// Where a path points that stands in the policy. Without a word on it, relative ones begin where
     /// the process does.
     fn path(&self, path: &str) -> PathBuf {
@@ -76,6 +96,12 @@ impl Resolve for NoReferences {
 
 /// The most bytes of a value that stands elsewhere: a longer one is not one that somebody typed.
 pub const MAX_REFERENCE_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a file that is part of the policy.
+pub const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// The most files that a folder of a policy has.
+pub const MAX_FILES: usize = 1000;
 
 /// The value behind a reference.
 pub(super) fn resolve(resolver: &dyn Resolve, origin: Origin) -> Result<Setting<String>, Fault> {

@@ -66,7 +66,7 @@ impl fmt::Display for PolicyTable<'_> {
         if !settings.has_doors() {
             writeln!(
                 f,
-                "  doors: none; `jeton serve` needs [proxy], [api] or [resp], a library none"
+                "  doors: none; `jeton serve` needs [proxy], [api], [rls] or [resp], a library none"
             )?;
         }
         if let Some(resp) = &settings.resp {

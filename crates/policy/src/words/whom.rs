@@ -80,6 +80,7 @@ pub(super) fn scope(matches: &Match) -> String {
     let everything = matches.methods.is_empty() && matches.paths.is_empty();
     let words = [
         (everything && !matches.is_everything()).then(|| "requests".to_owned()),
+        any(&matches.domains).map(|domains| format!("of the domain {domains}")),
         any(&matches.methods),
         any(&matches.paths),
         any(&matches.hosts).map(|hosts| format!("on {hosts}")),

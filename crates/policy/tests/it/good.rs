@@ -1,6 +1,5 @@
 //! Policies that load, and what they mean.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jeton_core::OnDeny;
@@ -20,17 +19,11 @@ const WHOLE: &str = include_str!("design-section-7.toml");
 const REDUCED: &str = include_str!("reduced.toml");
 
 #[test]
-fn the_whole_language_is_refused_with_every_later_word_named_at_once() {
-    let report = refused(WHOLE);
-    let named: BTreeSet<&str> = report
-        .iter()
-        .filter(|found| found.code.id() == "E003")
-        .filter_map(|found| found.what.split('`').nth(1))
-        .collect();
-    let words = ["[rls]"];
-    assert_eq!(named, BTreeSet::from(words), "{report}");
-    assert_eq!(report.errors(), 1, "{report}");
-    assert!(report.iter().all(|found| !found.fix.is_empty()));
+fn the_whole_language_loads() {
+    let loaded = try_load(WHOLE).unwrap_or_else(|report| panic!("{report}"));
+    let settings = loaded.policy.settings();
+    assert!(settings.proxy.is_some() && settings.api.is_some());
+    assert!(settings.rls.is_some() && settings.resp.is_some());
 }
 
 #[test]
@@ -76,7 +69,8 @@ fn what_this_version_has_of_it_loads() {
         .iter()
         .map(CompiledRule::name)
         .collect();
-    assert_eq!(names, ["everyone", "user", "login", "export"]);
+    let own = "rls:limits of requests";
+    assert_eq!(names, ["everyone", "user", "login", "export", own]);
     let rule = |name: &str| loaded.policy.rule(name).unwrap().1.rule();
     assert!(rule("user").secret_key && !rule("everyone").secret_key);
     assert_eq!(

@@ -5,6 +5,7 @@
 mod bad;
 mod common;
 mod diff;
+mod envoy;
 mod evaluate;
 mod examples;
 mod explain;

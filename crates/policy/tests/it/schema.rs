@@ -61,7 +61,7 @@ fn the_policy_of_the_manual_fits() {
 }
 
 #[test]
-fn words_of_later_versions_do_not_fit() {
+fn every_word_of_the_design_fits() {
     let whole: serde_json::Value = toml::from_str(include_str!("design-section-7.toml")).unwrap();
     let named: BTreeSet<String> = VALIDATOR
         .iter_errors(&whole)
@@ -72,7 +72,7 @@ fn words_of_later_versions_do_not_fit() {
             other => panic!("{other:?}"),
         })
         .collect();
-    let words = ["rls"];
+    let words: [&str; 0] = [];
     assert_eq!(named, words.map(str::to_owned).into());
 }
 

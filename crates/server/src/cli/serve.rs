@@ -36,6 +36,10 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
             let commands = "CL.THROTTLE  THROTTLE  JETON.TAKE …";
             writeln!(out, "  resp     {}  {commands}", redis_url(address))?;
         }
+        if let Some(address) = service.rls_address() {
+            let calls = "RateLimitService/ShouldRateLimit  /json  /healthcheck";
+            writeln!(out, "  rls      {}  {calls}", grpc_url(address))?;
+        }
         if let Backend::Disk(_) | Backend::Redis(_) = service.store() {
             writeln!(out, "  store    {}", service.store().place())?;
         }
@@ -105,6 +109,14 @@ pub(super) fn url(address: &Address) -> String {
 fn redis_url(address: &Address) -> String {
     match address {
         Address::Tcp(address) => format!("redis://{address}"),
+        Address::Unix(_) => address.to_string(),
+    }
+}
+
+/// What Envoy's cluster names.
+fn grpc_url(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => format!("grpc://{address}"),
         Address::Unix(_) => address.to_string(),
     }
 }

@@ -70,6 +70,7 @@ impl Collector for Reading {
         let Self(metrics) = self;
         rules(metrics, &mut encoder)?;
         store(metrics, &mut encoder)?;
+        metrics.descriptors.encode(&mut encoder)?;
         service(metrics, &mut encoder)?;
         doors::encode(&metrics.doors(), &mut encoder)
     }

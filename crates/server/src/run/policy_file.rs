@@ -1,15 +1,18 @@
 //! A policy file on disk, and the files that it refers to.
 
+mod folder;
 mod spared;
 
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::{self, File};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use jeton::policy::{Loaded, MAX_REFERENCE_BYTES, Policy, Report, Resolve, Source, Unresolved};
+use jeton::policy::{
+    Loaded, MAX_REFERENCE_BYTES, MAX_TEXT_BYTES, Policy, Report, Resolve, Source, Unresolved,
+};
 
 use spared::Spared;
 
@@ -29,7 +32,18 @@ pub struct PolicyFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     text: u64,
-    references: Vec<(String, u64)>,
+    references: Vec<(Reference, u64)>,
+}
+
+/// What a policy refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reference {
+    /// A file that holds one value.
+    File(String),
+    /// A file that is part of the policy.
+    Text(String),
+    /// The files of a folder.
+    Folder(String),
 }
 
 /// Why a file is not the text of a policy; says what to do.
@@ -139,9 +153,13 @@ impl PolicyFile {
         } else {
             self.read()
         };
-        let again = |(path, _): &(String, u64)| {
-            let print = self.print_of_reference(&self.read_reference(path));
-            (path.clone(), print)
+        let again = |(reference, _): &(Reference, u64)| {
+            let print = match reference {
+                Reference::File(path) => self.print_of_reference(&self.read_reference(path)),
+                Reference::Text(path) => self.print_of_reference(&self.read_text(path)),
+                Reference::Folder(path) => self.print_of_reference(&self.files_of(path)),
+            };
+            (reference.clone(), print)
         };
         let seen = Seen {
             text: self.print_of(text.as_deref()),
@@ -167,7 +185,7 @@ impl PolicyFile {
         self.prints.hash_one(text)
     }
 
-    fn print_of_reference(&self, read: &Result<String, Unresolved>) -> u64 {
+    fn print_of_reference(&self, read: &Result<impl Hash, Unresolved>) -> u64 {
         let why = |unresolved: &Unresolved| format!("{unresolved:?}");
         self.prints.hash_one(read.as_ref().map_err(why))
     }
@@ -178,14 +196,28 @@ impl PolicyFile {
         folder.join(path)
     }
 
+    /// A file that is part of the policy.
+    fn read_text(&self, path: &str) -> Result<String, Unresolved> {
+        self.read_within(path, MAX_TEXT_BYTES)
+    }
+
+    /// The files of a folder.
+    fn files_of(&self, path: &str) -> Result<Vec<String>, Unresolved> {
+        folder::files_of(&self.beside(path), path)
+    }
+
     fn read_reference(&self, path: &str) -> Result<String, Unresolved> {
+        // A line end at the end is not part of the value.
+        self.read_within(path, MAX_REFERENCE_BYTES + 2)
+    }
+
+    fn read_within(&self, path: &str, most: usize) -> Result<String, Unresolved> {
         let path = self.beside(path);
         // Opening a pipe waits for a writer, so this comes first.
         if !fs::metadata(&path).map_err(unresolved)?.is_file() {
             return Err(Unresolved::NotAFile);
         }
-        // A line end at the end is not part of the value.
-        let bytes = read_at_most(&path, MAX_REFERENCE_BYTES + 2).map_err(unresolved)?;
+        let bytes = read_at_most(&path, most).map_err(unresolved)?;
         String::from_utf8(bytes.ok_or(Unresolved::TooLong)?).map_err(|_| Unresolved::NotText)
     }
 }
@@ -193,7 +225,14 @@ impl PolicyFile {
 /// The environment and the files of this machine.
 struct Machine<'a> {
     file: &'a PolicyFile,
-    asked: RefCell<Vec<(String, u64)>>,
+    asked: RefCell<Vec<(Reference, u64)>>,
+}
+
+impl Machine<'_> {
+    fn note(&self, reference: Reference, read: &Result<impl Hash, Unresolved>) {
+        let print = self.file.print_of_reference(read);
+        self.asked.borrow_mut().push((reference, print));
+    }
 }
 
 impl Resolve for Machine<'_> {
@@ -206,8 +245,19 @@ impl Resolve for Machine<'_> {
 
     fn file(&self, path: &str) -> Result<String, Unresolved> {
         let read = self.file.read_reference(path);
-        let print = self.file.print_of_reference(&read);
-        self.asked.borrow_mut().push((path.to_owned(), print));
+        self.note(Reference::File(path.to_owned()), &read);
+        read
+    }
+
+    fn text(&self, path: &str) -> Result<String, Unresolved> {
+        let read = self.file.read_text(path);
+        self.note(Reference::Text(path.to_owned()), &read);
+        read
+    }
+
+    fn folder(&self, path: &str) -> Result<Vec<String>, Unresolved> {
+        let read = self.file.files_of(path);
+        self.note(Reference::Folder(path.to_owned()), &read);
         read
     }
 

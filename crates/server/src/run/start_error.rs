@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::proxy::{BindError, UpstreamError};
+use crate::rls::{self, TlsError};
 use crate::store::OpenError;
 
 /// Why a policy that loads cannot be served; says what to do.
@@ -17,18 +18,21 @@ pub enum StartError {
     Store(OpenError),
     /// An address cannot be had.
     Bind(BindError),
+    /// What the door for Envoy shows or asks for is not there.
+    Tls(TlsError),
 }
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingToServe => f.write_str(
-                "the policy names nothing to serve; add [proxy] with `listen` and `upstream`, or [api] \
-                 or [resp] with `listen`",
+                "the policy names nothing to serve; add [proxy] with `listen` and `upstream`, or [api], \
+                 [rls] or [resp] with `listen`",
             ),
             Self::Upstream(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::Bind(error) => error.fmt(f),
+            Self::Tls(error) => error.fmt(f),
         }
     }
 }
@@ -40,6 +44,7 @@ impl std::error::Error for StartError {
             Self::Upstream(error) => Some(error),
             Self::Store(error) => Some(error),
             Self::Bind(error) => Some(error),
+            Self::Tls(error) => Some(error),
         }
     }
 }
@@ -53,5 +58,14 @@ impl From<OpenError> for StartError {
 impl From<BindError> for StartError {
     fn from(error: BindError) -> Self {
         Self::Bind(error)
+    }
+}
+
+impl From<rls::OpenError> for StartError {
+    fn from(error: rls::OpenError) -> Self {
+        match error {
+            rls::OpenError::Bind(error) => Self::Bind(error),
+            rls::OpenError::Tls(error) => Self::Tls(error),
+        }
     }
 }

@@ -25,6 +25,7 @@ mod refused;
 mod reload;
 mod resp;
 mod retry;
+mod rls;
 mod settle;
 mod stopping;
 mod streaming;

@@ -121,14 +121,15 @@ fn chosen(cx: &mut Context<'_>, Draft { rule, marks }: &Draft) {
     }
 }
 
-/// The decision API sees no answers: there, a caller has to commit.
+/// The decision API sees no answers: there, a caller has to commit. The rate limit service has no way
+/// to say so at all.
 fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
     if settings.proxy.is_some() {
         return;
     }
     if settings.api.is_none() {
-        if settings.resp.is_some() {
-            never_settled(cx, draft);
+        if settings.rls.is_some() || settings.resp.is_some() {
+            never_settled(cx, settings, draft);
         }
         return;
     }
@@ -146,8 +147,13 @@ fn settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
     cx.findings.warning(mark, fault);
 }
 
-/// Redis clients take and give back; none of them reserves.
-fn never_settled(cx: &mut Context<'_>, draft: &Draft) {
+/// Redis clients take and give back, and so does Envoy; none of them reserves.
+fn never_settled(cx: &mut Context<'_>, settings: &Settings, draft: &Draft) {
+    let door = if settings.resp.is_some() {
+        "[resp]"
+    } else {
+        "[rls]"
+    };
     let Draft { rule, marks } = draft;
     let name = &rule.name;
     let by_response = matches!(rule.cost, CostSpec::Response { .. });
@@ -156,12 +162,18 @@ fn never_settled(cx: &mut Context<'_>, draft: &Draft) {
         Allowance::Quota(terms) if terms.quota().is_ok_and(|quota| quota.kind() == Kind::Concurrency)
     );
     let (mark, what) = match &rule.count {
-        Some(_) => (marks.count, "counts answers, which [resp] does not see"),
+        Some(_) => (
+            marks.count,
+            format!("counts answers, which {door} does not see"),
+        ),
         None if by_response => (
             marks.cost,
-            "costs what answers say, which [resp] does not see",
+            format!("costs what answers say, which {door} does not see"),
         ),
-        None if in_flight => (marks.algorithm, "needs somebody who gives units back"),
+        None if in_flight => (
+            marks.algorithm,
+            "needs somebody who gives units back".to_owned(),
+        ),
         None => return,
     };
     let fault = Fault::new(code::CONTRADICTION, format!("{name:?} {what}"))

@@ -52,6 +52,14 @@ impl Resolve for Spared<'_> {
         self.others.file(path)
     }
 
+    fn text(&self, path: &str) -> Result<String, Unresolved> {
+        self.others.text(path)
+    }
+
+    fn folder(&self, path: &str) -> Result<Vec<String>, Unresolved> {
+        self.others.folder(path)
+    }
+
     fn path(&self, path: &str) -> PathBuf {
         self.others.path(path)
     }

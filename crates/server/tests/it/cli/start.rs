@@ -150,7 +150,7 @@ fn a_policy_that_cannot_be_served_says_why() {
             "whoever reaches it may spend",
         ),
         ("[api]\nlisten = \"127.0.0.1:0\"\ntoken = \"\"\n", "`token`"),
-        ("[rls]\nlisten = \"127.0.0.1:0\"\n", "rls"),
+        ("[queue]\n", "queue"),
         ("nonsense", "jeton.toml:1"),
     ] {
         let folder = Folder::new();

@@ -116,7 +116,7 @@ fn debt_is_clipped_at_one_limit_or_at_what_the_rule_says() {
     let bucket = "algorithm = \"token-bucket\"\nrate = \"1/s\"\nburst = 100";
     for (settings, most_s) in [
         // A whole burst owed, and room for the estimate.
-        (bucket.to_owned(), 105),
+        (bucket.to_owned(), 105_u64),
         (format!("{bucket}\nmax_debt = 10"), 15),
         (format!("{bucket}\nmax_debt = 0"), 5),
     ] {

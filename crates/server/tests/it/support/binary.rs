@@ -208,6 +208,11 @@ impl Running {
         self.child.id()
     }
 
+    /// Where Envoy connects.
+    pub(crate) fn rls_address(&self) -> SocketAddr {
+        self.address("  rls ")
+    }
+
     fn address(&self, line: &str) -> SocketAddr {
         let banner = self.banner();
         let rest = banner

@@ -1,0 +1,161 @@
+//! Limits of descriptors as rules: each is one, with a name, a key and a counter as all others have.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use jeton_core::Anchor;
+use jeton_wire::ratelimit::MAX_NAME_LEN;
+use sha2::{Digest, Sha256};
+
+use super::limit::{Descriptor, Limit, Per};
+use super::metric::segments;
+use super::tree::{Descriptors, Telling};
+use crate::key::KeyPart;
+use crate::rule::{Allowance, Mode, Rule, Terms};
+use crate::setting::Setting;
+
+/// The descriptors of one domain.
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    pub(crate) name: String,
+    pub(crate) descriptors: Vec<Descriptor>,
+}
+
+/// The rule that counts limits which requests bring.
+const OWN: &str = "rls:limits of requests";
+
+/// The descriptors of all domains, and their limits as rules, the first of which has the index `first`.
+pub(crate) fn compile(domains: &[Domain], first: usize) -> (Descriptors, Vec<Rule>) {
+    let mut builder = Builder {
+        tree: Descriptors::default(),
+        rules: Vec::new(),
+        names: HashSet::new(),
+        first,
+    };
+    for domain in domains {
+        let branch = builder.branch(&domain.name, &domain.descriptors, &mut Vec::new());
+        builder.tree.domain(&domain.name, branch);
+    }
+    // What it allows is what a request says; what it is called is for metrics and logs.
+    builder.tree.own = Some(first + builder.rules.len());
+    let own = Rule::new(OWN.to_owned(), vec![KeyPart::Global], Allowance::Unlimited);
+    builder.rules.push(own);
+    (builder.tree, builder.rules)
+}
+
+struct Builder {
+    tree: Descriptors,
+    rules: Vec<Rule>,
+    names: HashSet<String>,
+    first: usize,
+}
+
+impl Builder {
+    fn branch<'d>(
+        &mut self,
+        domain: &str,
+        descriptors: &'d [Descriptor],
+        path: &mut Vec<&'d Descriptor>,
+    ) -> usize {
+        let branch = self.tree.branch();
+        for descriptor in descriptors {
+            path.push(descriptor);
+            let limit = descriptor.limit.as_ref();
+            let limit = limit.map(|limit| self.limit(domain, path, limit));
+            let below = &descriptor.descriptors;
+            let below = (!below.is_empty()).then(|| self.branch(domain, below, path));
+            self.tree.add(branch, descriptor, limit, below);
+            path.pop();
+        }
+        branch
+    }
+
+    fn limit(&mut self, domain: &str, path: &[&Descriptor], limit: &Limit) -> usize {
+        let allowance = match limit.per {
+            Per::Unlimited => Allowance::Unlimited,
+            Per::Unit { requests: 0, .. } => Allowance::Deny,
+            Per::Unit { requests, unit } => Allowance::Quota(Terms::FixedWindow {
+                limit: u64::from(requests),
+                window: unit.span(),
+                anchor: Anchor::Epoch,
+            }),
+        };
+        let mut rule = Rule::new(self.name(domain, path), key(path), allowance);
+        rule.matches.domains = vec![Setting::literal(domain.to_owned())];
+        if let Allowance::Quota(_) = allowance {
+            rule.algorithm = Some("fixed-window");
+        }
+        if limit.shadow {
+            rule.mode = Mode::Shadow;
+        }
+        self.rules.push(rule);
+        let index = self.first + self.rules.len() - 1;
+        self.tree.limit_of(limit, index, segments(path))
+    }
+
+    /// As the reference service calls it in its metrics, cut to what a name may be. It is also what the
+    /// counter is told by, so two paths never have the same.
+    fn name(&mut self, domain: &str, path: &[&Descriptor]) -> String {
+        let mut name = format!("rls:{domain}");
+        for Descriptor { key, value, .. } in path {
+            let value = value.as_deref().unwrap_or_default();
+            let joint = if value.is_empty() { "" } else { "_" };
+            // Writing to a text does not fail.
+            let _ = write!(name, ".{key}{joint}{value}");
+        }
+        let fits = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
+        let shown: String = name
+            .chars()
+            .map(|c| if fits(c) { c } else { '?' })
+            .collect();
+        if shown == name && shown.len() <= MAX_NAME_LEN && self.names.insert(shown.clone()) {
+            return shown;
+        }
+        let hash = hash(domain, path);
+        let cut: String = shown.chars().take(MAX_NAME_LEN - hash.len()).collect();
+        let name = cut + &hash;
+        self.names.insert(name.clone());
+        name
+    }
+}
+
+/// What tells counters of a limit apart; one counter for all if nothing does.
+fn key(path: &[&Descriptor]) -> Vec<KeyPart> {
+    let mut parts = Vec::new();
+    for descriptor in path {
+        let times = match Telling::of(descriptor) {
+            Telling::Nothing => 0,
+            Telling::Value => 1,
+            Telling::Both => 2,
+        };
+        let part = || KeyPart::Descriptor(descriptor.key.clone());
+        parts.extend(std::iter::repeat_with(part).take(times));
+    }
+    if parts.is_empty() {
+        parts.push(KeyPart::Global);
+    }
+    parts
+}
+
+/// 64 bits of SHA-256 over the path, each text with its length.
+fn hash(domain: &str, path: &[&Descriptor]) -> String {
+    let mut hash = Sha256::new();
+    let mut feed = |text: Option<&str>| {
+        let length = text.map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(length.to_be_bytes());
+        hash.update(text.unwrap_or_default());
+    };
+    feed(Some(domain));
+    for Descriptor { key, value, .. } in path {
+        feed(Some(key));
+        feed(value.as_deref());
+    }
+    let digest = hash.finalize();
+    digest
+        .iter()
+        .take(8)
+        .fold(String::from("~"), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
