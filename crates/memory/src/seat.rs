@@ -232,7 +232,8 @@ impl Table {
 
     /// An op that would give back, or only asks, and whose key is counted with others.
     fn seat_shared_look(region: &mut Region, op: &Op<'_>, place: Place) -> Fate {
-        region.dropped += u64::from(!op.act.is_look());
+        let gives_back = matches!(op.act, Act::Settle { .. } | Act::Give { .. } | Act::Reset);
+        region.dropped += u64::from(gives_back);
         match op.act {
             Act::Settle { .. } => Fate::Dropped,
             _ => Fate::Shared(place),

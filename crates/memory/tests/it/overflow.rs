@@ -3,19 +3,12 @@
 
 use std::collections::VecDeque;
 
-use jeton_core::{Act, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, RuleId};
-use jeton_memory::{LEAST_MEMORY_BYTES, Overflow, Table};
+use jeton_core::{Act, Answers, Cost, Fit, Micros, Op, Plan, RuleId};
+use jeton_memory::{LEAST_MEMORY_BYTES, Overflow};
 
-use crate::{Random, SECOND, allowed, bucket, counter, first, fixed, log, table, take};
+use crate::{Random, SECOND, allowed, bucket, counter, first, fixed, log, one, table, take};
 
 const POLICIES: [Overflow; 3] = [Overflow::Share, Overflow::Deny, Overflow::Allow];
-
-fn one(table: &Table, key: &str, quota: &Quota, act: Act, us: u64) -> Decision {
-    let op = Op::new(RuleId::new(1), key.as_bytes(), quota, act);
-    let mut answers = Answers::new();
-    table.decide(Plan::one(&op), Micros::new(us), &mut (), &mut answers);
-    answers.plan(0).1[0]
-}
 
 #[test]
 fn f28_a_blocked_key_stays_blocked_through_a_flood_of_new_ones() {
@@ -270,6 +263,8 @@ fn refunds_and_settles_of_keys_without_a_state_are_dropped_and_counted() {
         assert_eq!(decision.remaining, 3, "{act:?}");
     }
     assert_eq!(take(&table, "k", &quota, 5).remaining, 2);
+    let too_much = Act::Take { cost: Cost::new(5) };
+    assert_eq!(one(&table, "k", &quota, too_much, 5).fit, Fit::Impossible);
     // Three before, a reset, and a refund.
     assert_eq!(table.stats().dropped, 5);
 }
