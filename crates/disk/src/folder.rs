@@ -29,6 +29,15 @@ pub(crate) enum Taken {
     Io(io::Error),
 }
 
+/// Makes a folder for its owner alone: what it holds is a secret.
+fn make(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 impl From<io::Error> for Taken {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
@@ -38,7 +47,7 @@ impl From<io::Error> for Taken {
 impl Folder {
     /// Makes the folder if there is none, and locks it.
     pub(crate) fn take(path: &Path) -> Result<Self, Taken> {
-        fs::create_dir_all(path)?;
+        make(path)?;
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         let lock = options.open(path.join(LOCK))?;
@@ -73,6 +82,11 @@ impl Folder {
         file.sync_all()
     }
 
+    /// Whether the engine's file has been here and is gone: it was closed once.
+    pub(crate) fn has_lost_its_file(&self) -> io::Result<bool> {
+        Ok(!self.file().try_exists()? && self.path.join(CLOSED).try_exists()?)
+    }
+
     /// Makes the engine's file by `make`, unless there is one. It is there whole or not at all.
     pub(crate) fn ensure_file<E: From<io::Error>>(
         &self,
@@ -81,11 +95,6 @@ impl Folder {
         let (file, new) = (self.file(), self.path.join(NEW));
         if file.try_exists()? {
             return Ok(());
-        }
-        // What is said of another file does not hold for this one.
-        match fs::remove_file(self.path.join(CLOSED)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
         }
         make(&new)?;
         fs::rename(&new, &file)?;

@@ -30,8 +30,17 @@ pub struct Disk;
 impl Medium for Disk {
     fn open(&self, file: &Path, new: bool) -> io::Result<Box<dyn StorageBackend>> {
         let mut options = File::options();
-        options.read(true).write(true).create(new).truncate(new);
-        let backend = FileBackend::new(options.open(file)?);
+        options.read(true).write(true).create(new);
+        // It holds the seed under which keys are hashed.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let opened = options.open(file)?;
+        // Beside the lock of the folder, which may be removed by hand.
+        opened.try_lock().map_err(io::Error::from)?;
+        if new {
+            opened.set_len(0)?;
+        }
+        let backend = FileBackend::new(opened);
         backend
             .map(|backend| Box::new(backend) as Box<dyn StorageBackend>)
             .map_err(io::Error::other)

@@ -139,6 +139,15 @@ pub(crate) fn open(
         Taken::Io(error) => unusable(path, error),
     })?;
     let file = folder.file();
+    if folder
+        .has_lost_its_file()
+        .map_err(|error| unusable(path, error))?
+    {
+        return Err(damaged(
+            &file,
+            "it is gone, and `closed` beside it tells of one".to_owned(),
+        ));
+    }
     let seed = new_seed()?;
     let made = folder.ensure_file(|new| engine::make(medium, new, seed));
     made.map_err(|error| of_engine(path, &file, error))?;
@@ -332,6 +341,9 @@ fn of_engine(path: &Path, file: &Path, error: redb::Error) -> OpenError {
     };
     match error {
         redb::Error::Io(error) if not_ours(error.kind()) => damaged(file, error.to_string()),
+        redb::Error::Io(error) if error.kind() == io::ErrorKind::WouldBlock => OpenError::InUse {
+            path: path.to_owned(),
+        },
         redb::Error::Io(error) => unusable(path, error),
         redb::Error::DatabaseAlreadyOpen => OpenError::InUse {
             path: path.to_owned(),

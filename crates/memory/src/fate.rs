@@ -50,6 +50,15 @@ impl Fate {
     #[inline]
     pub(crate) fn stand_in<'a>(&self, op: &Op<'a>, quota: &'a Quota, number: u64) -> Op<'a> {
         let (act, on_deny) = match self {
+            // Nothing is given back to others: only asked.
+            Self::Shared(_)
+                if !matches!(
+                    op.act,
+                    Act::Take { .. } | Act::Hold { .. } | Act::Peek { .. }
+                ) =>
+            {
+                (Act::Peek { cost: Cost::ZERO }, OnDeny::Keep)
+            }
             Self::Own | Self::Shared(_) => (op.act, op.on_deny),
             Self::Denied(_) | Self::Uncounted => (Act::Peek { cost: Cost::ONE }, OnDeny::Keep),
             Self::Dropped => (Act::Give { units: Cost::ZERO }, OnDeny::Keep),
@@ -84,6 +93,9 @@ impl Fate {
         match self {
             Self::Own => return,
             Self::Shared(place) => {
+                if let Act::Give { .. } = op.act {
+                    decision.fit = Fit::Settled { actual: 0 };
+                }
                 decision.remaining = decision.remaining.min(limit);
                 if place.kind != op.quota.kind() || matches!(op.quota.kind(), Kind::Counter) {
                     decision.receipt.mark = Micros::ZERO;

@@ -354,6 +354,12 @@ impl Region {
         }
     }
 
+    /// The entries of a state.
+    pub(crate) fn entries(&self, spot: &Spot) -> &[Entry] {
+        let number = self.slot(spot).and_then(Slot::tail);
+        number.map_or(&[], |number| self.tails.entries(number))
+    }
+
     /// Whether an edit of a tail fits the memory that the tail has.
     pub(crate) fn fits(&self, spot: &Spot, edit: &TailEdit) -> bool {
         match self.slot(spot).and_then(Slot::tail) {

@@ -1,7 +1,7 @@
 //! Finding each op its place before anything is decided, so that a plan never learns half way that
 //! one of its states does not fit.
 
-use jeton_core::{Act, Cost, Edit, Fit, Kind, Micros, OnDeny, Op, Quota, RuleId, View};
+use jeton_core::{Act, Edit, Entry, Kind, Micros, Op, Quota, RuleId, TailEdit, View};
 
 use crate::budget::Budget;
 use crate::fate::{Fate, UNKNOWN_WAIT, entries_needed, opens};
@@ -71,6 +71,8 @@ impl Seat {
         match (&self.fate, edit) {
             (Fate::Own, Edit::Put { cell, until, tail }) => {
                 tell(region, &self.spot, journal);
+                let crowded = self.crowd(region, tail);
+                let tail = crowded.as_ref().unwrap_or(tail);
                 region.put(&self.spot, cell, *until, tail, budget);
             }
             (Fate::Own, Edit::Erase) => {
@@ -86,6 +88,15 @@ impl Seat {
             }
             _ => {}
         }
+    }
+
+    /// What is done in the place of `tail` if a log has no memory for one entry more.
+    #[inline]
+    fn crowd(&self, region: &Region, tail: &TailEdit) -> Option<TailEdit> {
+        if self.spot.place.kind != Kind::Log || region.fits(&self.spot, tail) {
+            return None;
+        }
+        crowd(region.entries(&self.spot), tail)
     }
 
     /// Gives up what was claimed and has not been written.
@@ -157,7 +168,8 @@ impl Table {
     }
 
     /// A log or a concurrency that may need `more` entries. Without memory for them it still takes
-    /// what replaces entries that have left; what it cannot note down, it must not allow.
+    /// what replaces entries that have left. A log notes a charge in its latest entry then; what cannot
+    /// be noted down is not allowed.
     fn seat_tail(
         &self,
         region: &mut Region,
@@ -174,34 +186,25 @@ impl Table {
             return Fate::Own;
         }
         let held = op.quota.kind().is_held();
+        let settles = matches!(op.act, Act::Settle { .. });
+        if !held && !settles {
+            return Fate::Own;
+        }
         let act = match op.act {
             Act::Peek { cost } => Act::Hold { cost },
             act => act,
         };
         let outcome = op.quota.decide(region.view(spot, now), &act, now);
-        match (outcome.edit, outcome.decision.fit) {
-            (Edit::Put { tail, .. }, _) if !region.fits(spot, &tail) => {}
-            // Taking what is left would need the entry after all.
-            (_, Fit::Denied { retry_after }) if op.on_deny == OnDeny::Charge && !held => {
-                return Fate::Denied(retry_after);
-            }
+        match outcome.edit {
+            Edit::Put { tail, .. } if !region.fits(spot, &tail) => {}
             _ => return Fate::Own,
         }
-        if let Act::Settle { .. } = op.act {
+        if settles {
             region.dropped += 1;
             return Fate::Dropped;
         }
         region.overflowed += u64::from(!op.act.is_look());
-        if held {
-            return Fate::Denied(UNKNOWN_WAIT);
-        }
-        if self.overflow == Overflow::Allow {
-            return Fate::Uncounted;
-        }
-        // When the oldest entry leaves, a new one can take its place.
-        let look = Act::Peek { cost: Cost::ZERO };
-        let present = op.quota.decide(region.view(spot, now), &look, now);
-        Fate::Denied(present.decision.reset_after)
+        Fate::Denied(UNKNOWN_WAIT)
     }
 
     /// An op without a state that writes none. A look still answers as a take would.
@@ -219,11 +222,21 @@ impl Table {
                     self.overflow(region, op, now)
                 }
             }
-            Act::Settle { .. } | Act::Give { .. } => {
-                region.dropped += u64::from(shared.is_some());
-                Fate::Own
-            }
-            _ => Fate::Own,
+            // What the key has used stands in a cell that is not its own.
+            _ => match shared {
+                None => Fate::Own,
+                Some((place, _)) => Self::seat_shared_look(region, op, place),
+            },
+        }
+    }
+
+    /// An op that would give back, or only asks, and whose key is counted with others.
+    fn seat_shared_look(region: &mut Region, op: &Op<'_>, place: Place) -> Fate {
+        let gives_back = matches!(op.act, Act::Settle { .. } | Act::Give { .. } | Act::Reset);
+        region.dropped += u64::from(gives_back);
+        match op.act {
+            Act::Settle { .. } => Fate::Dropped,
+            _ => Fate::Shared(place),
         }
     }
 
@@ -304,6 +317,30 @@ impl Table {
             Fate::Denied(UNKNOWN_WAIT)
         }
     }
+}
+
+/// Notes a charge in the latest entry of a log: what that one holds then leaves with the charge, later
+/// than it would have, never sooner.
+fn crowd(entries: &[Entry], tail: &TailEdit) -> Option<TailEdit> {
+    let TailEdit::Splice {
+        drop_front,
+        keep,
+        append: [Some(charge), debt],
+    } = *tail
+    else {
+        return None;
+    };
+    let latest = keep.checked_sub(1).filter(|latest| *latest >= drop_front)?;
+    let before = entries.get(latest as usize)?;
+    let charge = Entry {
+        cost: charge.cost.saturating_add(before.cost),
+        ..charge
+    };
+    Some(TailEdit::Splice {
+        drop_front,
+        keep: latest,
+        append: [Some(charge), debt],
+    })
 }
 
 /// Tells `journal` that a state is about to change, and marks it as it says.

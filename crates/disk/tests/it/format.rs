@@ -336,8 +336,6 @@ fn a_path_that_is_no_folder_is_refused_with_the_systems_words() {
 fn a_start_that_was_cut_short_is_made_up_for() {
     let folder = quick_folder();
     fs::write(folder.path().join("states.new"), b"half a file").unwrap();
-    // Somebody has moved the file away to start with nothing.
-    fs::write(folder.path().join("closed"), b"99").unwrap();
     let store = open(folder.path(), BOTH[0], START);
     assert_eq!(store.opened().restored, 0);
 }

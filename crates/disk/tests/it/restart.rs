@@ -6,7 +6,7 @@ use jeton_core::{
     Act, Cost, Fit, Micros, Note, NoteEdit, Op, Quota, RuleId, Store, StoreError, StoreErrorKind,
     When, Written,
 };
-use jeton_disk::Sync;
+use jeton_disk::{DiskStore, OpenError, Settings, Sync};
 
 use crate::support::{
     BOTH, DAY, SECOND, START, act, decide, kinds, log, open, quick_folder, remaining, span, take,
@@ -242,4 +242,45 @@ fn whoever_closes_a_store_learns_whether_all_was_kept() {
     let again = open(folder.path(), hourly, START);
     store.close().unwrap();
     assert_eq!(remaining(&again, b"key", &quota, START), 7);
+}
+
+/// Who deletes a lock that looks left behind must not end up with two writers.
+#[test]
+fn a_folder_without_its_lock_file_is_in_use_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::new(folder.path());
+    let first = DiskStore::open(&settings, Micros::new(START)).unwrap();
+    std::fs::remove_file(folder.path().join("lock")).unwrap();
+    let second = DiskStore::open(&settings, Micros::new(START));
+    let error = second.map(drop).unwrap_err();
+    assert!(matches!(error, OpenError::InUse { .. }), "{error}");
+    drop(first);
+    DiskStore::open(&settings, Micros::new(START)).unwrap();
+}
+
+/// What was closed is not taken for what never was.
+#[test]
+fn a_folder_that_has_lost_its_file_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::new(folder.path());
+    drop(DiskStore::open(&settings, Micros::new(START)).unwrap());
+    std::fs::remove_file(folder.path().join("states.redb")).unwrap();
+    let error = DiskStore::open(&settings, Micros::new(START)).map(drop);
+    let error = error.unwrap_err();
+    assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+    assert!(folder.path().join("closed").exists());
+}
+
+/// The seed of the hashes lies in the file.
+#[cfg(unix)]
+#[test]
+fn what_is_made_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b");
+    let _store = DiskStore::open(&Settings::new(&path), Micros::new(START)).unwrap();
+    for (file, mode) in [("", 0o700), ("states.redb", 0o600)] {
+        let made = std::fs::metadata(path.join(file)).unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, mode, "{file}");
+    }
 }

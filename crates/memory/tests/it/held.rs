@@ -1,20 +1,11 @@
 //! What is held, and the records of reservations, where there is no room left.
 
-use jeton_core::{
-    Act, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, Receipt, RuleId, Span,
-};
-use jeton_memory::{Overflow, Table};
+use jeton_core::{Act, Answers, Cost, Decision, Fit, Micros, Op, Plan, Receipt, RuleId, Span};
+use jeton_memory::Overflow;
 
-use crate::{SECOND, allowed, concurrency, fixed, log, table, take, ticket};
+use crate::{SECOND, allowed, concurrency, fixed, log, one, table, take, ticket};
 
 const POLICIES: [Overflow; 3] = [Overflow::Share, Overflow::Deny, Overflow::Allow];
-
-fn one(table: &Table, key: &str, quota: &Quota, act: Act, us: u64) -> Decision {
-    let op = Op::new(RuleId::new(1), key.as_bytes(), quota, act);
-    let mut answers = Answers::new();
-    table.decide(Plan::one(&op), Micros::new(us), &mut (), &mut answers);
-    answers.plan(0).1[0]
-}
 
 const fn hold(units: u64) -> Act {
     Act::Hold {
@@ -124,9 +115,9 @@ fn without_memory_only_as_many_hold_as_before() {
             held.push(decision.receipt);
         }
         assert!(held.len() > 100, "{}", held.len());
-        let mut us = 100_000;
-        while !take(&table, "log", &big, us).approximate {
-            us += 1;
+        let us = 120_000;
+        for before in 100_000..us {
+            take(&table, "log", &big, before);
         }
         let bytes = table.stats().bytes;
         let hold_one = |us| one(&table, "holders", &quota, hold(1), us);

@@ -1,18 +1,11 @@
 //! A look at a key without a state says what the take after it will say, whatever is running short.
 
-use jeton_core::{Act, Answers, Cost, Decision, Micros, Op, Plan, Quota, RuleId};
-use jeton_memory::{Overflow, Table};
+use jeton_core::{Act, Cost};
+use jeton_memory::Overflow;
 
-use crate::{SECOND, allowed, bucket, concurrency, counter, first, fixed, log, table, take};
+use crate::{SECOND, allowed, bucket, concurrency, counter, first, fixed, log, one, table, take};
 
 const HOUR: u64 = 3_600 * SECOND;
-
-fn one(table: &Table, key: &str, quota: &Quota, act: Act, us: u64) -> Decision {
-    let op = Op::new(RuleId::new(1), key.as_bytes(), quota, act);
-    let mut answers = Answers::new();
-    table.decide(Plan::one(&op), Micros::new(us), &mut (), &mut answers);
-    answers.plan(0).1[0]
-}
 
 /// One log takes all memory there is. Then new keys of every kind come, until no more of them do.
 #[test]

@@ -25,7 +25,9 @@ mod syscalls;
 mod threads;
 mod weights;
 
-use jeton_core::{Anchor, Cost, Decision, Fit, Micros, Quota, Rate, RuleId, Span};
+use jeton_core::{
+    Act, Anchor, Answers, Cost, Decision, Fit, Micros, Op, Plan, Quota, Rate, RuleId, Span,
+};
 use jeton_memory::{Overflow, Seed, Settings, Table};
 
 /// The same numbers every time (Steele, Lea and Flood's `SplitMix64`).
@@ -105,4 +107,12 @@ fn take(table: &Table, key: &str, quota: &Quota, us: u64) -> Decision {
 
 fn allowed(decision: &Decision) -> bool {
     decision.fit == Fit::Allowed
+}
+
+/// What the table says to one act.
+fn one(table: &Table, key: &str, quota: &Quota, act: Act, us: u64) -> Decision {
+    let op = Op::new(RuleId::new(1), key.as_bytes(), quota, act);
+    let mut answers = Answers::new();
+    table.decide(Plan::one(&op), Micros::new(us), &mut (), &mut answers);
+    answers.plan(0).1[0]
 }

@@ -75,7 +75,9 @@ macro_rules! shape {
             /// The most it holds.
             pub limit: u64,
             /// Units left.
-            pub remaining: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "u64")]
+            pub remaining: Option<u64>,
             /// When it starts over, or is full again; 0 if nothing is used.
             pub $reset_after: u64,
             /// When it would have room.
@@ -132,7 +134,8 @@ macro_rules! shape {
                     rule: decided.rule.name(),
                     allowed: decision.fit.passes(),
                     limit: decision.limit.into(),
-                    remaining: decision.remaining.into(),
+                    // Of an estimate nobody knows what is left to this key.
+                    remaining: (!decision.approximate).then(|| decision.remaining.into()),
                     $reset_after: unit(decision.reset_after),
                     $retry_after: decision.fit.retry_after().map(unit),
                     mode: Word::of(decided),

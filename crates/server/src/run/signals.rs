@@ -11,7 +11,12 @@ pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Option<Signal>,
+    /// Caught, so that a file that may not grow is an error of its write, and not the end.
+    _file_too_large: Signal,
 }
+
+/// SIGXFSZ, which has the same number on every Linux but MIPS and PA-RISC.
+const FILE_TOO_LARGE: i32 = 25;
 
 /// Every SIGHUP of this process.
 #[derive(Debug)]
@@ -25,7 +30,7 @@ impl HangUps {
 }
 
 impl Signals {
-    /// Catches SIGTERM, SIGINT and SIGHUP from now on.
+    /// Catches SIGTERM, SIGINT, SIGHUP and SIGXFSZ from now on.
     ///
     /// # Errors
     /// If the system refuses.
@@ -34,6 +39,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: Some(signal(SignalKind::hangup())?),
+            _file_too_large: signal(SignalKind::from_raw(FILE_TOO_LARGE))?,
         })
     }
 

@@ -14,8 +14,9 @@ use super::OpenError;
 /// How often it is told that a folder is still being read.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
-/// A disk that hangs must not keep a process that is told to stop.
-const LEAVE_WITHIN: Duration = Duration::from_secs(20);
+/// A disk that hangs must not keep a process that is told to stop for ever; but millions of states take
+/// a slow disk minutes, and who is in a hurry has SIGKILL.
+const LEAVE_WITHIN: Duration = Duration::from_secs(600);
 
 /// A store in a folder.
 #[derive(Clone, Debug)]

@@ -11,9 +11,10 @@ const BATCH: usize = 256;
 const MOST: usize = 16 * BATCH;
 
 impl Gate {
-    /// Waits for charges that are being settled and units that are on their way, gives all units back that were taken ahead, and takes no
-    /// more: the last thing that a process does. Both take as long as the store may take to answer, at
-    /// most; units of which it does not know stay charged until their time is over.
+    /// Waits for charges that are being settled and units that are on their way, gives all units back
+    /// that were taken ahead, and takes no more: the last thing that a process does. Each of these takes
+    /// as long as the store may take to answer, at most; units of which it does not know stay charged
+    /// until their time is over.
     pub async fn drain(&self) {
         #[cfg(feature = "settling")]
         self.all_settled().await;

@@ -408,4 +408,10 @@ fn a_full_table_is_told_and_keys_in_use_stay() {
     );
     assert!(jeton.metric("jeton_keys ") <= 100);
     assert!(jeton.metric("jeton_overflow_total ") >= 200);
+    // Of an estimate nobody knows what is left to one key.
+    let new = r#"{"rule":"login","key":["new","/login"]}"#;
+    let estimated = document(&post(address, "/v1/check", new));
+    let decision = &estimated["decisions"][0];
+    assert_eq!(decision["approximate"], true, "{estimated}");
+    assert!(decision["remaining"].is_null(), "{estimated}");
 }

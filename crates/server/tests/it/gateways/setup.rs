@@ -40,12 +40,10 @@ const SERVICE: &str =
 
 /// A service, a gateway before it, and Jeton beside the gateway.
 pub(crate) struct Setup {
-    pub(crate) gateway: Gateway,
     pub(crate) service: Upstream,
     pub(crate) jeton: Option<Running>,
     address: SocketAddr,
-    child: Child,
-    folder: Folder,
+    started: Started,
 }
 
 /// Addresses as they stand in the examples, and what stands there in a test.
@@ -97,56 +95,40 @@ impl Setup {
     ) -> Self {
         let policy = example("jeton.toml");
         let jeton = Running::serve(&policy.replace("127.0.0.1:7070", "127.0.0.1:0"));
-        let moves = Moves {
-            web: free(),
-            asking: free(),
-            jeton: jeton.api_address(),
-            service: service.url()["http://".len()..]
-                .parse()
-                .expect("an address"),
-        };
-        let folder = Folder::new();
-        let mut command = command(gateway, &folder, |name| {
-            moves.apply(&adjust(&example(name)))
+        let service_at = service.url()["http://".len()..]
+            .parse()
+            .expect("an address");
+        // A port that was free may be somebody else's by the time the gateway wants it.
+        let started = (0..5).find_map(|_| {
+            let moves = Moves {
+                web: free(),
+                asking: free(),
+                jeton: jeton.api_address(),
+                service: service_at,
+            };
+            let (child, folder) = spawn(gateway, &moves, &adjust);
+            let started = Started { child, folder };
+            started
+                .listens(gateway, moves.web)
+                .then_some((moves, started))
         });
-        let log = fs::File::create(folder.path().join("log")).expect("a log");
-        let child = command
-            .stdout(Stdio::null())
-            .stderr(log)
-            .env("HOME", folder.path())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{gateway:?}: {error}; install it with `make prereqs`"));
+        let (moves, started) = started.expect("a port that nobody took");
         let setup = Self {
-            gateway,
             service,
             jeton: Some(jeton),
             address: moves.web,
-            child,
-            folder,
+            started,
         };
-        setup.comes_up();
-        setup
-    }
-
-    fn comes_up(&self) {
-        let begun = std::time::Instant::now();
-        let asked = || TcpStream::connect(self.address).is_ok();
-        while !asked() {
-            assert!(
-                begun.elapsed().as_secs() < 10,
-                "{:?}: {}",
-                self.gateway,
-                self.log()
-            );
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
         // Traefik listens before its routes are there.
-        eventually("the gateway routes", || self.ask(&["/ready"]).status == 200);
+        eventually("the gateway routes", || {
+            setup.ask(&["/ready"]).status == 200
+        });
+        setup
     }
 
     /// What the gateway has to say.
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        self.started.log()
     }
 
     /// Asks through the gateway, with these arguments of curl before the path.
@@ -164,7 +146,50 @@ impl Setup {
     }
 }
 
-impl Drop for Setup {
+/// A gateway's process, and where its files are.
+struct Started {
+    child: Child,
+    folder: Folder,
+}
+
+fn spawn(gateway: Gateway, moves: &Moves, adjust: impl Fn(&str) -> String) -> (Child, Folder) {
+    let folder = Folder::new();
+    let mut command = command(gateway, &folder, |name| {
+        moves.apply(&adjust(&example(name)))
+    });
+    let log = fs::File::create(folder.path().join("log")).expect("a log");
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(log)
+        .env("HOME", folder.path())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{gateway:?}: {error}; install it with `make prereqs`"));
+    (child, folder)
+}
+
+impl Started {
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Waits until it listens; `false` if one of its ports is taken.
+    fn listens(&self, gateway: Gateway, address: SocketAddr) -> bool {
+        let begun = std::time::Instant::now();
+        loop {
+            let log = self.log().to_ascii_lowercase();
+            if log.contains("address already in use") {
+                return false;
+            }
+            if TcpStream::connect(address).is_ok() {
+                return true;
+            }
+            assert!(begun.elapsed().as_secs() < 20, "{gateway:?}: {log}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Started {
     fn drop(&mut self) {
         // nginx's master ends its workers when it is told to, not when it is killed.
         let pid = self.child.id().to_string();

@@ -1,26 +1,13 @@
 //! What a start refuses, and leaves as it is; and who else keeps away from a folder.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use redb::{Database, TableDefinition};
 
 use super::{Data, HUNDRED, charge, content, left, stop};
-use crate::support::binary::{Running, jeton, jeton_in, stderr, stdout};
+use crate::support::binary::{Running, jeton, jeton_in, refused, stderr, stdout};
 use crate::support::calls::{is_allowed, take};
 use crate::support::{Folder, eventually};
-
-/// Starts `serve`, which must end by itself; gives what it says.
-fn refused(policy: &str) -> String {
-    let folder = Folder::new();
-    folder.file("jeton.toml", policy.as_bytes());
-    let start = Instant::now();
-    let output = jeton_in(folder.path(), &["serve"], "");
-    assert!(start.elapsed() < Duration::from_secs(5));
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert_eq!(stdout(&output), "");
-    stderr(&output)
-}
 
 #[test]
 fn a_second_process_is_refused_and_the_first_goes_on() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Data, HUNDRED, left, stop};
 use crate::support::binary::Running;
 use crate::support::calls::{get, is_allowed, post, take};
-use crate::support::eventually;
+use crate::support::{eventually, within_three_seconds};
 use serde_json::json;
 
 const CLOSED: &str = r#"
@@ -18,15 +18,6 @@ limit = 1000
 window = "1d"
 on_failure = "deny"
 "#;
-
-/// Recovery is promised within 3 s.
-fn within_three_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_millis(3_030), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// Wherever somebody looks, it says that the disk is full.
 fn is_told(node: &Running) {
@@ -51,7 +42,7 @@ fn a_full_disk_is_told_once_and_service_goes_on_when_there_is_room() {
         let data = Data::new();
         let rules = format!("{HUNDRED}{CLOSED}");
         let store = format!("sync = \"{sync}\"\ntimeout = \"5s\"");
-        let node = Running::serve_on_a_disk_that_fills_up(&data.policy(&store, &rules));
+        let node = Running::serve(&data.policy(&store, &rules));
         let closed = || take(&node, "closed", "k");
         for _ in 0..10 {
             assert!(is_allowed(&take(&node, "user", "k")));
@@ -120,7 +111,7 @@ fn a_full_disk_is_told_once_and_service_goes_on_when_there_is_room() {
 fn a_stop_on_a_full_disk_says_what_is_lost() {
     let data = Data::new();
     let store = "sync = \"1h\"";
-    let mut node = Running::serve_on_a_disk_that_fills_up(&data.policy(store, HUNDRED));
+    let mut node = Running::serve(&data.policy(store, HUNDRED));
     assert!(is_allowed(&take(&node, "user", "k")));
     node.limit_file_size(Some(4096));
     node.signal("-TERM");

@@ -9,9 +9,9 @@ use jeton_testkit::redis_server::{Server, Version};
 
 use super::{HUNDRED, get, is_allowed, policy, post, remaining, take, with_proxy};
 use crate::support::binary::Running;
-use crate::support::eventually;
 use crate::support::raw::Raw;
 use crate::support::upstream::Upstream;
+use crate::support::{eventually, within_three_seconds};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -25,15 +25,6 @@ limit = 100
 window = "1h"
 on_failure = "deny"
 "#;
-
-/// Recovery is promised within 3 s.
-fn within_three_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_millis(3_030), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
 
 #[test]
 fn f32_a_store_that_dies_is_told_and_comes_back() {

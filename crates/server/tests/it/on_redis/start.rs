@@ -1,25 +1,13 @@
 //! F35: a server that will never decide is told at the start, by name and with the fix.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jeton_testkit::redis_server::{Server, Version, free_port};
 
 use super::{HUNDRED, is_allowed, policy, take};
 use crate::support::Folder;
-use crate::support::binary::{Running, jeton, jeton_in, stderr, stdout};
+use crate::support::binary::{Running, jeton, refused, stderr};
 use crate::support::eventually;
-
-/// Starts `serve`, which must end by itself; gives what it says.
-fn refused(policy: &str) -> String {
-    let folder = Folder::new();
-    folder.file("jeton.toml", policy.as_bytes());
-    let start = Instant::now();
-    let output = jeton_in(folder.path(), &["serve"], "");
-    assert!(start.elapsed() < Duration::from_secs(5));
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert_eq!(stdout(&output), "");
-    stderr(&output)
-}
 
 #[test]
 fn f35_a_user_without_time_is_refused_by_name() {

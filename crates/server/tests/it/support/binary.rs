@@ -57,6 +57,18 @@ pub(crate) struct Running {
     folder: Folder,
 }
 
+/// Starts `serve`, which must end by itself; gives what it says.
+pub(crate) fn refused(policy: &str) -> String {
+    let folder = Folder::new();
+    folder.file("jeton.toml", policy.as_bytes());
+    let start = Instant::now();
+    let output = jeton_in(folder.path(), &["serve"], "");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    stderr(&output)
+}
+
 impl Running {
     /// `jeton serve` with this policy.
     pub(crate) fn serve(policy: &str) -> Self {
@@ -112,18 +124,6 @@ impl Running {
     /// Sets the soft limit of open files while it runs.
     pub(crate) fn limit_files(&self, files: u32) {
         self.limit(&format!("--nofile={files}:"));
-    }
-
-    /// `jeton serve` with this policy, in a process to which a file that may not grow is an error like
-    /// others ([`Running::limit_file_size`]).
-    pub(crate) fn serve_on_a_disk_that_fills_up(policy: &str) -> Self {
-        let folder = Folder::new();
-        let path = folder.file("jeton.toml", policy.as_bytes());
-        let script = "trap '' XFSZ; exec \"$0\" serve --config \"$1\"";
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script, env!("CARGO_BIN_EXE_jeton")]);
-        shell.arg(path).env_remove("JETON_LOG").env("NO_COLOR", "1");
-        Self::start(shell, folder, "  policy")
     }
 
     /// From now on it may write to no file beyond so many bytes: to the process that is a disk without

@@ -85,6 +85,15 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Recovery is promised within 3 s.
+pub(crate) fn within_three_seconds(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_millis(3_030), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Runs a program the tests need, which the Makefile installs.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     let ran = Command::new(program).args(arguments).output();
