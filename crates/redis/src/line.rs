@@ -42,8 +42,9 @@ enum State {
     Down(Trouble),
 }
 
+/// A line that is open.
 #[derive(Clone)]
-struct Open {
+pub(crate) struct Open {
     number: u64,
     connection: MultiplexedConnection,
 }
@@ -63,8 +64,16 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Failed {
     pub(crate) error: StoreError,
-    /// Whom to ask instead.
-    pub(crate) redirection: Option<Redirection>,
+    pub(crate) instead: Option<Instead>,
+}
+
+/// What to do instead; nothing was done yet.
+#[derive(Clone, Debug)]
+pub(crate) enum Instead {
+    /// Ask another node.
+    Elsewhere(Redirection),
+    /// Send the script itself.
+    WithText,
 }
 
 impl From<Failed> for StoreError {
@@ -77,9 +86,20 @@ impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         Self {
             error,
-            redirection: None,
+            instead: None,
         }
     }
+}
+
+/// How a script is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// By its hash: a server that does not know it does nothing.
+    ByHash,
+    /// With its text.
+    WithText,
+    /// With its text, on a node that is about to take over the slot.
+    Asking,
 }
 
 /// What is called: a script, its keys and its arguments.
@@ -90,12 +110,10 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// By its hash, or with its text for a server that does not know it.
-    fn command(&self, knows_it: bool) -> Cmd {
-        let (name, script) = if knows_it {
-            ("EVALSHA", self.script.sha1.as_str())
-        } else {
-            ("EVAL", self.script.text.as_str())
+    fn command(&self, how: How) -> Cmd {
+        let (name, script) = match how {
+            How::ByHash => ("EVALSHA", &self.script.sha1),
+            How::WithText | How::Asking => ("EVAL", &self.script.text),
         };
         let mut command = redis::cmd(name);
         command.arg(script).arg(self.keys.len());
@@ -107,21 +125,14 @@ impl Call<'_> {
 }
 
 impl Open {
-    async fn call(&mut self, call: &Call<'_>) -> Result<Value, RedisError> {
-        match self.send(&call.command(true)).await {
-            // Nothing has run yet.
-            Err(error) if Trouble::from(&error).kind == TroubleKind::NoScript => {
-                self.send(&call.command(false)).await
-            }
-            said => said,
+    async fn call(&mut self, call: &Call<'_>, how: How) -> Result<Value, RedisError> {
+        let command = call.command(how);
+        if how != How::Asking {
+            return self.send(&command).await;
         }
-    }
-
-    /// The same on a node that is about to take over the slot.
-    async fn ask(&mut self, call: &Call<'_>) -> Result<Value, RedisError> {
         let mut pipe = redis::pipe();
         // With its text: two round trips would be two chances to be interrupted.
-        pipe.cmd("ASKING").ignore().add_command(call.command(false));
+        pipe.cmd("ASKING").ignore().add_command(command);
         let said = self.connection.send_packed_commands(&pipe, 0, 2).await?;
         said.into_iter()
             .next_back()
@@ -215,17 +226,28 @@ impl Line {
         }
     }
 
-    /// Calls a script. Is over at `deadline` at the latest.
+    /// Calls a script, whether or not the server knows it. Is over at `deadline` at the latest.
     pub(crate) async fn call(&self, call: &Call<'_>, deadline: Instant) -> Result<Value, Failed> {
-        let mut open = self.open(deadline).await?;
-        let said = timeout_at(deadline, open.call(call)).await;
-        self.judge(open.number, said)
+        let open = self.open(deadline).await?;
+        let said = self.call_on(open.clone(), call, How::ByHash, deadline);
+        match said.await {
+            Err(Failed {
+                instead: Some(Instead::WithText),
+                ..
+            }) => self.call_on(open, call, How::WithText, deadline).await,
+            said => said,
+        }
     }
 
-    /// The same on a node that is about to take over the slot.
-    pub(crate) async fn ask(&self, call: &Call<'_>, deadline: Instant) -> Result<Value, Failed> {
-        let mut open = self.open(deadline).await?;
-        let said = timeout_at(deadline, open.ask(call)).await;
+    /// Calls a script on a line that is open, once: polled once, it is on its way behind what was before.
+    pub(crate) async fn call_on(
+        &self,
+        mut open: Open,
+        call: &Call<'_>,
+        how: How,
+        deadline: Instant,
+    ) -> Result<Value, Failed> {
+        let said = timeout_at(deadline, open.call(call, how)).await;
         self.judge(open.number, said)
     }
 
@@ -274,18 +296,27 @@ impl Line {
             Err(_) => (Trouble::hangs(), None),
         };
         let error = trouble.error();
+        let instead = match redirection {
+            Some(redirection) => Some(Instead::Elsewhere(redirection)),
+            None if trouble.kind == TroubleKind::NoScript => {
+                let instead = Some(Instead::WithText);
+                return Err(Failed { error, instead });
+            }
+            None => None,
+        };
         let trouble = self.whom.name(trouble);
         self.note(trouble.clone());
-        if trouble.needs_new_line() && redirection.is_none() {
+        if trouble.needs_new_line() && instead.is_none() {
             // A keeper that has enough to do hears of it from the next one who calls on this line.
             if self.lost.try_send((number, trouble)).is_ok() {
                 self.good_from.fetch_max(number + 1, Ordering::Relaxed);
             }
         }
-        Err(Failed { error, redirection })
+        Err(Failed { error, instead })
     }
 
-    async fn open(&self, deadline: Instant) -> Result<Open, StoreError> {
+    /// A line that is open. Is over at `deadline` at the latest.
+    pub(crate) async fn open(&self, deadline: Instant) -> Result<Open, StoreError> {
         let not_sent = |kind| StoreError {
             kind,
             written: Written::No,

@@ -4,7 +4,8 @@
 //! cost the server little more than half of what they cost one by one. On a cluster a script has keys
 //! of one slot only: there as many calls go together as there are slots.
 
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
@@ -12,11 +13,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use jeton_core::{Quota, StoreError, StoreErrorKind, When, Written};
 use redis::Value;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cluster::Cluster;
-use crate::line::{Call, Failed, Line};
+use crate::line::{Call, Failed, How, Instead, Line, Open};
 use crate::reply::{self, Told};
 use crate::request::{self, Request};
 use crate::script::Algorithms;
@@ -25,8 +28,8 @@ use crate::script::Algorithms;
 const MOST_WAITING: usize = 1 << 16;
 /// The most ops in one call: a server decides nothing else meanwhile.
 const MOST_OPS: usize = 64;
-/// Calls under way at once: one is being decided while the next one travels.
-const CALLS: usize = 2;
+/// Turns under way at once: one is being decided while the next one travels.
+const TURNS: usize = 2;
 /// So often a plan is sent on to another node.
 const MOST_HOPS: u8 = 4;
 
@@ -119,41 +122,95 @@ struct Driver {
     cluster: Option<Weak<Cluster>>,
 }
 
+/// Plans are decided in the order in which they came, so calls are sent one behind the other. Those that a
+/// server did not know the script of are sent again in that order, before anything else is.
 async fn drive(driver: Driver, mut waiting: mpsc::Receiver<Job>) {
-    let calls = Arc::new(Semaphore::new(CALLS));
-    let mut next = None;
+    let (mut under_way, mut next) = (UnderWay::default(), None);
     loop {
-        let first = match next.take() {
-            Some(job) => job,
-            None => match waiting.recv().await {
-                Some(job) => job,
-                None => return,
-            },
+        let first = if let Some(job) = next.take() {
+            job
+        } else {
+            tokio::select! {
+                biased;
+                unknown = under_way.oldest() => {
+                    under_way.again(&driver, unknown).await;
+                    continue;
+                }
+                job = waiting.recv() => match job {
+                    Some(job) => job,
+                    None => break,
+                },
+            }
         };
-        let Ok(Ok(turn)) = timeout_at(first.deadline, Arc::clone(&calls).acquire_owned()).await
-        else {
+        if under_way.room(&driver, first.deadline).await.is_err() {
             first.fail(StoreError {
                 kind: StoreErrorKind::Timeout,
                 written: Written::No,
             });
             continue;
-        };
-        let turn = Arc::new(turn);
-        for batch in by_sort(fill(first, &mut waiting, &mut next)) {
-            let (driver, turn) = (driver.clone(), Arc::clone(&turn));
-            let mut deciding = Box::pin(async move {
-                driver.decide(batch).await;
-                drop(turn);
-            });
-            // Plans are decided in the order in which they came: this one is on its way before the
-            // next one is.
-            if poll_fn(|context| Poll::Ready(deciding.as_mut().poll(context)))
-                .await
-                .is_pending()
-            {
-                tokio::spawn(deciding);
-            }
         }
+        let batches = by_sort(fill(first, &mut waiting, &mut next));
+        under_way.send(&driver, batches, How::ByHash).await;
+    }
+    while !under_way.calls.is_empty() {
+        let unknown = under_way.oldest().await;
+        under_way.again(&driver, unknown).await;
+    }
+}
+
+/// A call that was sent, and what comes back of it if the server does not know the script.
+struct Sent {
+    unknown: JoinHandle<Option<Vec<Job>>>,
+    ends_turn: bool,
+}
+
+/// Calls in the order in which they were sent.
+#[derive(Default)]
+struct UnderWay {
+    calls: VecDeque<Sent>,
+    turns: usize,
+}
+
+impl UnderWay {
+    /// Sends the calls of one turn.
+    async fn send(&mut self, driver: &Driver, batches: Vec<Vec<Job>>, how: How) {
+        let last = batches.len();
+        for (number, batch) in (1..).zip(batches) {
+            let unknown = driver.send(batch, how).await;
+            let ends_turn = number == last;
+            self.turns += usize::from(ends_turn);
+            self.calls.push_back(Sent { unknown, ends_turn });
+        }
+    }
+
+    /// Waits until another turn may begin.
+    async fn room(&mut self, driver: &Driver, deadline: Instant) -> Result<(), Elapsed> {
+        while self.turns >= TURNS {
+            let unknown = timeout_at(deadline, self.oldest()).await?;
+            self.again(driver, unknown).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until the oldest call is over, if there is any; what is to be sent again.
+    async fn oldest(&mut self) -> Option<Vec<Job>> {
+        let Some(oldest) = self.calls.front_mut() else {
+            return pending().await;
+        };
+        let unknown = (&mut oldest.unknown).await;
+        self.turns -= usize::from(oldest.ends_turn);
+        self.calls.pop_front();
+        unknown.ok().flatten()
+    }
+
+    /// Sends again what came back, and what does of all that was sent behind it.
+    async fn again(&mut self, driver: &Driver, unknown: Option<Vec<Job>>) {
+        let Some(batch) = unknown else { return };
+        let mut batches = vec![batch];
+        while !self.calls.is_empty() {
+            batches.extend(self.oldest().await);
+        }
+        self.send(driver, batches, How::WithText).await;
     }
 }
 
@@ -193,25 +250,49 @@ fn fill(first: Job, waiting: &mut mpsc::Receiver<Job>, next: &mut Option<Job>) -
 }
 
 impl Driver {
-    /// Decides plans in one call and hands out the answers.
-    async fn decide(&self, batch: Vec<Job>) {
+    /// Has plans decided in one call, which is on its way when this is over.
+    async fn send(&self, batch: Vec<Job>, how: How) -> JoinHandle<Option<Vec<Job>>> {
+        let deadline = batch.first().map_or_else(Instant::now, |job| job.deadline);
+        let open = match self.line.open(deadline).await {
+            Ok(open) => open,
+            Err(error) => {
+                self.fail(batch, error.into());
+                return tokio::spawn(ready(None));
+            }
+        };
+        let driver = self.clone();
+        let mut deciding = Box::pin(async move { driver.decide(open, batch, how).await });
+        match poll_fn(|context| Poll::Ready(deciding.as_mut().poll(context))).await {
+            Poll::Ready(unknown) => tokio::spawn(ready(unknown)),
+            Poll::Pending => tokio::spawn(deciding),
+        }
+    }
+
+    /// Decides plans in one call and hands out the answers; gives the plans back if the server does not know
+    /// the script, and so has done nothing.
+    async fn decide(&self, open: Open, batch: Vec<Job>, how: How) -> Option<Vec<Job>> {
         let sizes: Vec<usize> = batch.iter().map(|job| job.request.packed.len()).collect();
-        let failed = match self.call(&batch).await {
+        let failed = match self.call(open, &batch, how).await {
             Ok(Value::BulkString(bytes)) => match reply::split(Bytes::from(bytes), &sizes) {
                 Some(told) => {
-                    return batch.into_iter().zip(told).for_each(|(job, told)| {
+                    for (job, told) in batch.into_iter().zip(told) {
                         let _ = job.answer.send(Ok(told));
-                    });
+                    }
+                    return None;
                 }
                 None => reply::BAD_ANSWER.into(),
             },
             Ok(_) => reply::BAD_ANSWER.into(),
             Err(failed) => failed,
         };
-        self.fail(batch, &failed);
+        if matches!(failed.instead, Some(Instead::WithText)) && how == How::ByHash {
+            return Some(batch);
+        }
+        self.fail(batch, failed);
+        None
     }
 
-    async fn call(&self, batch: &[Job]) -> Result<Value, Failed> {
+    async fn call(&self, open: Open, batch: &[Job], how: How) -> Result<Value, Failed> {
         let Some(first) = batch.first() else {
             return Ok(Value::Nil);
         };
@@ -225,18 +306,15 @@ impl Driver {
             keys: packed().map(|packed| packed.key.as_slice()).collect(),
             arguments: vec![&head, &ops],
         };
-        if first.asking {
-            self.line.ask(&call, first.deadline).await
-        } else {
-            self.line.call(&call, first.deadline).await
-        }
+        let how = if first.asking { How::Asking } else { how };
+        self.line.call_on(open, &call, how, first.deadline).await
     }
 
-    fn fail(&self, batch: Vec<Job>, failed: &Failed) {
+    fn fail(&self, batch: Vec<Job>, failed: Failed) {
         let cluster = self.cluster.as_ref().and_then(Weak::upgrade);
-        match (cluster, &failed.redirection) {
-            (Some(cluster), Some(redirection)) => return cluster.redirect(batch, redirection),
-            (Some(cluster), None) => cluster.look_again(),
+        match (cluster, failed.instead) {
+            (Some(cluster), Some(Instead::Elsewhere(to))) => return cluster.redirect(batch, &to),
+            (Some(cluster), _) => cluster.look_again(),
             (None, _) => {}
         }
         for job in batch {

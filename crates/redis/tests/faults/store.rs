@@ -136,6 +136,32 @@ fn a_lost_script_is_healed() {
     }
 }
 
+/// What comes together is decided in its order, though it takes several calls: while the line is still being
+/// opened, and where none of them finds the script.
+#[test]
+fn a_long_row_keeps_its_order_on_a_cold_server() {
+    const ROW: u32 = 200;
+    let quota = quota();
+    let op = Op::take(RuleId::new(1), b"key", &quota, Cost::ONE);
+    for version in Version::ALL {
+        let server = Server::start(version, &[]);
+        let mut client = server.client();
+        for round in 0..30 {
+            let store = crate::server::open(&settings(server.url()));
+            for before in [0, ROW] {
+                redis::cmd("SCRIPT").arg("FLUSH").exec(&mut client).unwrap();
+                let answers = submit(&store, &[Plan::one(&op); ROW as usize], When::StoreClock);
+                let left: Vec<u32> = (0..answers.len())
+                    .map(|plan| answers.plan(plan).1[0].remaining)
+                    .collect();
+                let expected: Vec<u32> = (before + 1..=before + ROW).map(|n| 1000 - n).collect();
+                assert_eq!(left, expected, "round {round}");
+            }
+            assert_eq!(used(&store), 2 * ROW);
+        }
+    }
+}
+
 /// What was written and not answered is not asked again.
 #[test]
 fn a_lost_answer_is_never_asked_for_again() {
