@@ -2,6 +2,7 @@
 
 mod commands;
 mod golden;
+mod hostile;
 mod model;
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::{Client, DOOR};
 
-const RULES: &str = r#"
+pub(super) const RULES: &str = r#"
 [resp]
 listen = "127.0.0.1:0"
 
@@ -39,7 +39,7 @@ window = "1min"
 cost = 5
 "#;
 
-fn bulk(arguments: &[&[u8]]) -> Vec<u8> {
+pub(super) fn bulk(arguments: &[&[u8]]) -> Vec<u8> {
     let mut out = format!("*{}\r\n", arguments.len()).into_bytes();
     for argument in arguments {
         out.extend(format!("${}\r\n", argument.len()).into_bytes());
