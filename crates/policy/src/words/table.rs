@@ -24,7 +24,7 @@ use crate::units::grouped;
 /// let policy = Policy::load(&source, &NoReferences)?.policy;
 /// assert_eq!(PolicyTable::new("jeton.toml", &policy).to_string(), "\
 /// jeton.toml: 1 rule, memory store, at most 1 000 000 keys
-///   doors: none; `jeton serve` needs [proxy], [api] or [resp], a library none
+///   doors: none; `jeton serve` needs [proxy], [api], [rls] or [resp], a library none
 ///                                              at most, per key
 ///   rule      meaning                          any 1 s  any 1 min
 ///   everyone  20/s per address, bursts to 100      120      1 300
