@@ -22,6 +22,9 @@ pub(super) enum Name {
     Select,
     Info,
     Quit,
+    Multi,
+    Exec,
+    Discard,
 }
 
 /// What is known of a command.
@@ -40,6 +43,19 @@ pub(super) struct Entry {
     key: i64,
     /// Whether it changes anything.
     writes: bool,
+}
+
+impl Entry {
+    /// Whether the gate decides it.
+    pub(super) const fn charges(&self) -> bool {
+        self.key > 0
+    }
+
+    /// Whether it is carried out at once where a transaction is open.
+    pub(super) const fn is_never_kept(&self) -> bool {
+        use Name::{Discard, Exec, Multi, Quit};
+        matches!(self.name, Multi | Exec | Discard | Quit)
+    }
 }
 
 const ANY: usize = usize::MAX;
@@ -76,7 +92,7 @@ const QUOTA: &str = "key max_burst count period [quantity]";
 const CHARGE: &str = "rule key [cost [part ...]]";
 
 /// Every command; those that are asked most come first.
-pub(super) const ALL: [Entry; 15] = [
+pub(super) const ALL: [Entry; 18] = [
     keyed(
         entry(
             Name::ClThrottle,
@@ -194,6 +210,27 @@ pub(super) const ALL: [Entry; 15] = [
         "Tells of this server",
     ),
     entry(Name::Quit, "quit", (0, ANY), "", "Ends the connection"),
+    entry(
+        Name::Multi,
+        "multi",
+        (0, 0),
+        "",
+        "Keeps the commands that come next until EXEC",
+    ),
+    entry(
+        Name::Exec,
+        "exec",
+        (0, 0),
+        "",
+        "Decides what was kept, as one batch",
+    ),
+    entry(
+        Name::Discard,
+        "discard",
+        (0, 0),
+        "",
+        "Forgets what was kept",
+    ),
 ];
 
 /// The command of that name, in any case.

@@ -105,6 +105,7 @@ impl Bound {
                 gate,
                 keeper,
                 started,
+                shelf: Arc::default(),
             },
             idle_timeout,
             metrics,

@@ -5,6 +5,7 @@ mod charge;
 mod client;
 mod hello;
 mod standing;
+mod transaction;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +19,9 @@ use super::throttle::Latest;
 use super::turn::Answers;
 use crate::doors::{Caller, Doorkeeper};
 use client::ClientName;
-use standing::{Needs, Standing};
+use standing::{Needs, Refused, Standing};
+pub(super) use transaction::Shelf;
+use transaction::Transaction;
 
 /// Commands are read until their answers are about so long; the others wait until those are sent.
 const MOST_ANSWERS: usize = 16 << 10;
@@ -29,6 +32,7 @@ pub(super) struct House {
     pub(super) gate: Gate,
     pub(super) keeper: Arc<Doorkeeper>,
     pub(super) started: Instant,
+    pub(super) shelf: Arc<Shelf>,
 }
 
 /// One client.
@@ -39,6 +43,7 @@ pub(super) struct Session {
     caller: Caller,
     name: ClientName,
     latest: Latest,
+    transaction: Option<Box<Transaction>>,
 }
 
 /// Commands that were read together.
@@ -87,6 +92,7 @@ impl Session {
             caller: Caller::Nobody,
             name: ClientName::default(),
             latest: Latest::default(),
+            transaction: None,
         }
     }
 
@@ -130,17 +136,17 @@ impl Session {
         let Some((word, arguments)) = command.split_first() else {
             return false;
         };
-        let Some(entry) = commands::named(word) else {
-            self.say(turn, |out| about::unknown(word, out));
-            return false;
-        };
         let standing = Standing::of(policy, self.caller);
-        if let Err(refused) = standing.may(needs(entry.name)) {
-            self.say(turn, |out| refused.write(out));
-            return false;
-        }
-        if arguments.len() < entry.least || arguments.len() > entry.most {
-            self.say(turn, |out| wrong_number(entry, out));
+        let entry = match vet(word, arguments, standing) {
+            Ok(entry) => entry,
+            Err(mistake) => {
+                self.spoil();
+                self.say(turn, |out| mistake.write(out));
+                return false;
+            }
+        };
+        if self.transaction.is_some() && !entry.is_never_kept() {
+            self.keep(entry, command, turn);
             return false;
         }
         match entry.name {
@@ -150,6 +156,9 @@ impl Session {
             | Name::Check
             | Name::Refund
             | Name::Reset => self.charge(entry, arguments, house, turn),
+            Name::Multi => self.open(house, turn),
+            Name::Exec => self.execute(house, policy, turn),
+            Name::Discard => self.discard(turn),
             Name::Quit => {
                 self.say(turn, |out| out.simple("OK"));
                 return true;
@@ -179,16 +188,47 @@ impl Session {
     }
 }
 
+/// Why a command is not carried out.
+enum Mistake<'a> {
+    Unknown(&'a [u8]),
+    Refused(Refused),
+    WrongNumber(&'static Entry),
+}
+
+/// The command of that name, if its client may call it so.
+#[inline]
+fn vet<'a>(
+    word: &'a [u8],
+    arguments: &[&[u8]],
+    standing: Standing,
+) -> Result<&'static Entry, Mistake<'a>> {
+    let entry = commands::named(word).ok_or(Mistake::Unknown(word))?;
+    standing.may(needs(entry.name)).map_err(Mistake::Refused)?;
+    if arguments.len() < entry.least || arguments.len() > entry.most {
+        return Err(Mistake::WrongNumber(entry));
+    }
+    Ok(entry)
+}
+
+impl Mistake<'_> {
+    #[cold]
+    fn write(&self, out: &mut Writer<'_>) {
+        match self {
+            Self::Unknown(word) => about::unknown(word, out),
+            Self::Refused(refused) => refused.write(out),
+            Self::WrongNumber(Entry { word, usage, .. }) => {
+                let what =
+                    format!("wrong number of arguments for '{word}' command: {word} {usage}");
+                out.error("ERR", what);
+            }
+        }
+    }
+}
+
 const fn needs(name: Name) -> Needs {
     match name {
         Name::Hello | Name::Auth | Name::Quit => Needs::Nothing,
         Name::Reset => Needs::Operator,
         _ => Needs::User,
     }
-}
-
-fn wrong_number(entry: &Entry, out: &mut Writer<'_>) {
-    let Entry { word, usage, .. } = entry;
-    let what = format!("wrong number of arguments for '{word}' command: {word} {usage}");
-    out.error("ERR", what);
 }

@@ -4,6 +4,7 @@ mod commands;
 mod golden;
 mod hostile;
 mod model;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,6 +35,7 @@ impl Client {
                 gate: Gate::new(policy, table, clock),
                 keeper: Doorkeeper::new("resp", DoorLimits::default()),
                 started: Instant::now(),
+                shelf: Arc::default(),
             },
             session: Session::new(1),
             turn: Turn::default(),

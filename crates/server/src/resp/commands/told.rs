@@ -105,7 +105,7 @@ fn arity(entry: &Entry) -> i64 {
 }
 
 const fn group(entry: &Entry) -> &'static str {
-    if entry.key > 0 {
+    if entry.charges() {
         "generic"
     } else {
         "connection"

@@ -56,7 +56,7 @@ fn hello_agrees_on_a_version() {
         assert_eq!(client.say(line), "+OK\r\n", "{line}");
     }
     assert!(client.say("INFO server").contains("loading:0\r\n"));
-    assert_eq!(client.say("COMMAND COUNT"), ":15\r\n");
+    assert_eq!(client.say("COMMAND COUNT"), ":18\r\n");
     assert!(
         client
             .say("COMMAND LIST")
