@@ -79,9 +79,16 @@ impl ChargeError {
     }
 }
 
+/// What is said to those who name the reserved rule where no quota can be brought.
+pub(crate) const RESERVED: &str = "\"resp\" is reserved for quotas that Redis clients bring along; \
+     `JETON.RESET resp KEY` through that door forgets what a key has used";
+
 impl fmt::Display for ChargeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownRule { rule, .. } if rule == jeton_policy::BROUGHT => {
+                f.write_str(RESERVED)
+            }
             Self::UnknownRule { rule, nearest, .. } => {
                 write!(f, "no rule is named {rule:?}")?;
                 match nearest {

@@ -13,6 +13,7 @@ use jeton_core::{Micros, NoteEdit, Span, StoreError};
 use jeton_policy::{Allowance, Alternative, Fault, Mode, NamedKeyError, Order, Policy};
 
 use super::{Gate, Live};
+use crate::named::RESERVED;
 
 /// Why an order was not taken.
 #[derive(Clone, Debug)]
@@ -41,6 +42,9 @@ pub enum OrderError {
 impl fmt::Display for OrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownRule { rule, .. } if rule == jeton_policy::BROUGHT => {
+                f.write_str(RESERVED)
+            }
             Self::UnknownRule { rule, nearest } => {
                 write!(f, "no rule is named {rule:?}")?;
                 match nearest {

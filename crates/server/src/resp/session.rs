@@ -10,7 +10,7 @@ mod transaction;
 use std::sync::Arc;
 use std::time::Instant;
 
-use jeton::policy::Policy;
+use jeton::policy::{Policy, Secret};
 use jeton::{Batch, BatchMemory, Gate};
 
 use super::commands::{self, Entry, Name};
@@ -40,6 +40,9 @@ pub(super) struct House {
 pub(super) struct Session {
     id: u64,
     version: Version,
+    /// The token it has shown, which was known then.
+    shown: Option<Secret>,
+    /// Who it is by that.
     caller: Caller,
     name: ClientName,
     latest: Latest,
@@ -89,6 +92,7 @@ impl Session {
         Self {
             id,
             version: Version::default(),
+            shown: None,
             caller: Caller::Nobody,
             name: ClientName::default(),
             latest: Latest::default(),
@@ -99,6 +103,7 @@ impl Session {
     /// Carries out the commands that `input` begins with, as far as it can without decisions.
     pub(super) fn read(&mut self, input: &[u8], house: &House, turn: &mut Turn) -> Read {
         let policy = house.gate.policy();
+        self.caller = standing::still(self.shown.as_ref(), &policy);
         let mut arguments = Arguments::new();
         let mut taken = 0;
         loop {

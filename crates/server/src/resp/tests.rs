@@ -46,6 +46,12 @@ impl Client {
         self.house.gate.clock().set(Micros::new(START_US + us));
     }
 
+    /// Puts another policy into force.
+    fn reload(&self, policy: &str) {
+        let policy = Policy::load(&Source::new("jeton.toml", policy), &NoReferences);
+        self.house.gate.swap(policy.unwrap().policy);
+    }
+
     /// What becomes of these bytes, and what is answered.
     fn hear(&mut self, input: &[u8]) -> (Read, Vec<u8>) {
         self.turn.answers.clear();

@@ -2,8 +2,8 @@
 
 use std::str::from_utf8;
 
-use jeton::policy::BROUGHT;
-use jeton::{Brought, Cost, NamedCharge, Verb};
+use jeton::policy::{BROUGHT, NamedKeyError};
+use jeton::{Brought, ChargeError, Cost, NamedCharge, Verb};
 use smallvec::SmallVec;
 
 use super::super::answer::Form;
@@ -77,14 +77,23 @@ fn named(verb: Verb, arguments: &[&[u8]], house: &House, turn: &mut Turn) -> Res
         _ => (None, rest),
     };
     if *rule == BROUGHT.as_bytes() {
-        return forget(verb, key, house, turn);
+        return match parts {
+            [] => forget(verb, key, house, turn),
+            _ => Err(format!("the key of {BROUGHT:?} is one text")),
+        };
     }
     let key = [*key].into_iter().chain(parts.iter().copied()).map(text);
     let key: SmallVec<[&str; 4]> = key.collect::<Result<_, _>>()?;
     let mut charge = NamedCharge::new(text(rule)?, &key);
     charge.cost = cost;
     let added = turn.batch(house).named(verb, charge);
-    added.map_err(|error| error.to_string())?;
+    added.map_err(|error| match error {
+        ChargeError::Key {
+            error: NamedKeyError::Parts { given, wanted },
+            ..
+        } => other_parts(given, wanted, verb),
+        error => error.to_string(),
+    })?;
     turn.answers.decision(Form::Own);
     Ok(())
 }
@@ -102,6 +111,18 @@ fn forget(verb: Verb, key: &[u8], house: &House, turn: &mut Turn) -> Result<(), 
         .brought(verb, &Brought { key, quota, cost });
     turn.answers.decision(Form::Forgotten);
     Ok(())
+}
+
+fn other_parts(given: usize, wanted: usize, verb: Verb) -> String {
+    let plural = if wanted == 1 { "" } else { "s" };
+    let mut what = format!("the key of this rule has {wanted} part{plural}, not {given}");
+    if wanted > 1 {
+        let cost = if verb == Verb::Reset { "" } else { "cost " };
+        // Texts are written in the place of all but the first.
+        let rest = vec!["part"; wanted - 1].join(" ");
+        what.push_str(&format!("; write: rule part {cost}{rest}"));
+    }
+    what
 }
 
 fn units(text: &[u8]) -> Result<Cost, String> {

@@ -1,6 +1,6 @@
 //! `HELLO` and `AUTH`.
 
-use jeton::policy::Policy;
+use jeton::policy::{Policy, Secret};
 
 use super::super::protocol::{Version, Writer};
 use super::client::ClientName;
@@ -91,6 +91,9 @@ impl Session {
         match known.who(password) {
             caller @ (Caller::User | Caller::Operator) => {
                 self.caller = caller;
+                // What is known is text.
+                let token = String::from_utf8_lossy(password).into_owned();
+                self.shown = Some(Secret::new(token));
                 Ok(())
             }
             Caller::Nobody | Caller::Stranger => Err(WRONG),

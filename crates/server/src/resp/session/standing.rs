@@ -1,6 +1,6 @@
 //! What a client may, by the token it has shown.
 
-use jeton::policy::Policy;
+use jeton::policy::{Policy, Secret};
 
 use super::super::protocol::Writer;
 use crate::doors::{Caller, Known};
@@ -76,4 +76,19 @@ pub(super) fn known(policy: &Policy) -> Known {
         resp.and_then(|resp| resp.token.as_ref()),
         resp.and_then(|resp| resp.admin_token.as_ref()),
     )
+}
+
+/// Who a client is that has shown this token: one that is taken away counts for nothing. It was right
+/// once, so nobody learns anything from how long comparing it takes.
+pub(super) fn still(shown: Option<&Secret>, policy: &Policy) -> Caller {
+    let Some((shown, resp)) = shown.zip(policy.settings().resp.as_ref()) else {
+        return Caller::Nobody;
+    };
+    if resp.admin_token.as_ref() == Some(shown) {
+        Caller::Operator
+    } else if resp.token.as_ref() == Some(shown) {
+        Caller::User
+    } else {
+        Caller::Nobody
+    }
 }

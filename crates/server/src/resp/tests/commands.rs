@@ -130,13 +130,24 @@ fn a_token_in_a_pipeline_counts_from_the_next_command_on() {
 }
 
 #[test]
-fn another_token_counts_from_the_next_command_on() {
-    use jeton::policy::{NoReferences, Policy, Source};
+fn other_tokens_count_from_the_next_command_on_whoever_showed_the_old_ones() {
     let mut client = Client::new(DOOR);
     assert_eq!(client.say("PING"), "+PONG\r\n");
-    let text = format!("{DOOR}token = \"0123456789abcdef-user\"\n");
-    let policy = Policy::load(&Source::new("jeton.toml", text.as_str()), &NoReferences);
-    client.house.gate.swap(policy.unwrap().policy);
+    let door = |tokens: &[(&str, &str)]| {
+        let token = |(word, token): &(&str, &str)| format!("{word} = \"{token}\"\n");
+        DOOR.to_owned() + &tokens.iter().map(token).collect::<String>()
+    };
+    let (user, admin) = ("0123456789abcdef-user", "0123456789abcdef-admin");
+    client.reload(&door(&[("token", user)]));
     assert!(client.say("PING").starts_with("-NOAUTH "));
     assert_eq!(client.say(USER), "+OK\r\n");
+    assert_eq!(client.say("PING"), "+PONG\r\n");
+
+    client.reload(&door(&[("token", admin)]));
+    assert!(client.say("PING").starts_with("-NOAUTH "));
+    client.reload(&door(&[("token", admin), ("admin_token", user)]));
+    assert_eq!(client.five("JETON.RESET resp k")[0], 1);
+    client.reload(&door(&[("token", user), ("admin_token", admin)]));
+    assert_eq!(client.say("PING"), "+PONG\r\n");
+    assert!(client.say("JETON.RESET resp k").starts_with("-NOPERM "));
 }

@@ -166,7 +166,19 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "JETON.TAKE two alice",
-        "the key of this rule has 2 parts, not 1",
+        "the key of this rule has 2 parts, not 1; write: rule part cost part",
+    ),
+    (
+        "JETON.RESET two alice",
+        "the key of this rule has 2 parts, not 1; write: rule part part",
+    ),
+    (
+        "JETON.TAKE api alice 1 bob",
+        "the key of this rule has 1 part, not 2",
+    ),
+    (
+        "JETON.RESET resp alice bob",
+        "the key of \"resp\" is one text",
     ),
     ("JETON.TAKE api", "jeton.take rule key [cost [part ...]]"),
     (

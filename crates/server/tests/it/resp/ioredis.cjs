@@ -23,6 +23,11 @@ async function main() {
   );
   assert.equal(together.filter((answer) => answer[0] === 0).length, 10);
 
+  const multi = client.multi();
+  for (let n = 0; n < 3; n++) multi.call("CL.THROTTLE", "js:multi", 15, 30, 60);
+  const kept = await multi.exec();
+  assert.deepEqual(kept.map(([error, answer]) => error ?? answer[2]), [15, 14, 13]);
+
   await assert.rejects(client.set("a", "b"), /this server only limits/);
   assert.equal(await client.client("GETNAME"), "some-client");
   await client.quit();

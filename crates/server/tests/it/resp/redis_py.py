@@ -22,6 +22,22 @@ for version in (2, 3):
         answers = pipeline.execute()
     assert [answer[0] for answer in answers] == [0] * 100 + [1] * 100
     assert [answer[2] for answer in answers[:100]] == list(range(99, -1, -1))
+    # As it is by default, a pipeline is a transaction.
+    with client.pipeline() as pipeline:
+        for _ in range(3):
+            pipeline.execute_command("CL.THROTTLE", f"{key}:multi", 15, 30, 60)
+        answers = pipeline.execute()
+    assert [answer[2] for answer in answers] == [15, 14, 13]
+    with client.pipeline() as pipeline:
+        pipeline.execute_command("CL.THROTTLE", f"{key}:multi", 15, 30, 60)
+        pipeline.set("a", "b")
+        try:
+            pipeline.execute()
+        except redis.ResponseError as error:
+            assert "this server only limits" in str(error), error
+        else:
+            raise AssertionError("it stores things")
+    assert client.execute_command("CL.THROTTLE", f"{key}:multi", 15, 30, 60, 0)[2] == 13
     try:
         client.set("a", "b")
     except redis.ResponseError as error:
