@@ -2,11 +2,11 @@
 # Decisions for Redis clients: redis-benchmark, 50 clients, at plain Redis (INCR), at Jeton (CL.THROTTLE, THROTTLE), and
 # at redis-cell where REDIS_CELL names its module. In turn, with and without pipelines, in one run; prints medians of
 # requests per second and of the server's CPU per request, with ratios to INCR.
-# Usage: resp.sh [REQUESTS] [ROUNDS]
+# Usage: resp.sh [REQUESTS] [ROUNDS] [KEYS]
 set -eu
 requests="${1:-400000}"
 rounds="${2:-5}"
-keys=100000
+keys="${3:-1000000}"
 root="$(cd "$(dirname "$0")/.." && pwd)"
 dir="$(mktemp -d)"
 pids=""

@@ -21,7 +21,7 @@ use super::protocol::MAX_COMMAND;
 use super::session::{Read, Session, Stopped, Turn};
 use super::turn::Answers;
 use crate::doors::Asking;
-use memory::{Memory, with_memory};
+use memory::{INPUT_BYTES, Memory, with_memory};
 use patience::{Patience, Waiting};
 
 /// A client that is being served.
@@ -46,6 +46,8 @@ pub(super) struct Connection<S> {
 enum Next {
     /// Another one.
     Turn,
+    /// Another one, behind all others who wait for theirs: there is more than one turn takes.
+    Others,
     /// The answers that a store has still to give.
     Wait(Later),
     /// Nothing.
@@ -80,15 +82,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut patience = std::pin::pin!(Patience::new(door.idle_timeout));
         loop {
             let next = poll_fn(|cx| {
-                if let Poll::Ready(next) = self.turn(door, cx) {
-                    if std::mem::take(&mut self.has_progressed) {
-                        patience.as_mut().get_mut().progressed();
-                    }
-                    return Poll::Ready(next);
+                let turn = self.turn(door, cx);
+                if std::mem::take(&mut self.has_progressed) {
+                    patience.as_mut().get_mut().progressed();
+                }
+                match turn {
+                    Poll::Ready(Next::Others) => cx.waker().wake_by_ref(),
+                    Poll::Ready(next) => return Poll::Ready(next),
+                    Poll::Pending => {}
                 }
                 is_stopped = is_stopped || stopped.as_mut().poll(cx).is_ready();
-                // Whoever is told to stop has nothing left to say but what is decided.
-                let is_over = is_stopped && self.waiting() != Waiting::ToSend
+                // Whoever is told to stop has nothing left to say but to what has come.
+                let is_over = is_stopped && !self.has_more && self.waiting() != Waiting::ToSend
                     || patience.as_mut().get_mut().poll_lost(self.waiting(), cx);
                 if is_over {
                     Poll::Ready(Next::End)
@@ -97,7 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             });
             match next.await {
-                Next::Turn => {}
+                Next::Turn | Next::Others => {}
                 Next::End => return,
                 Next::Wait(later) => self.wait(later, door).await,
             }
@@ -185,7 +190,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if let Some(decided) = decided {
             turn.memory = decided.into_memory();
         }
-        self.send(out, cx)
+        let may_have_more = self.has_more || *filled == INPUT_BYTES;
+        match self.send(out, cx) {
+            Next::Turn if may_have_more => Next::Others,
+            next => next,
+        }
     }
 
     /// Sends as much as the client takes at once, and keeps the rest.

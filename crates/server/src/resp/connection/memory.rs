@@ -6,7 +6,7 @@ use super::super::protocol::MAX_COMMAND;
 use super::super::session::Turn;
 
 /// The head of an argument that will be refused has to fit behind the longest command.
-const INPUT_BYTES: usize = MAX_COMMAND + 64;
+pub(super) const INPUT_BYTES: usize = MAX_COMMAND + 64;
 
 /// What one turn works on.
 pub(super) struct Memory {
