@@ -17,6 +17,9 @@ const DEEPEST: usize = 64;
 /// More values, aliases carried out, than fit into the longest file that is read.
 const MOST_NODES: usize = 1 << 20;
 
+/// More keys than any map of descriptors has: they are compared with each other.
+const MOST_KEYS: usize = 1024;
+
 /// A value with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -295,6 +298,8 @@ impl<'t> Reader<'t> {
     /// A whole value, in the place where it stands.
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         if anchor != 0 {
+            // It is kept twice, and what lies in it again for each anchor around it.
+            self.counted(node.count())?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
@@ -330,8 +335,7 @@ fn insert(entries: &mut Vec<Entry>, key: Node, value: Node) -> Result<(), Fault>
         entries.remove(before);
     }
     let merged = false;
-    entries.push(Entry { key, value, merged });
-    Ok(())
+    push(entries, Entry { key, value, merged })
 }
 
 fn merge(entries: &mut Vec<Entry>, value: Node) -> Result<(), Fault> {
@@ -347,10 +351,18 @@ fn merge(entries: &mut Vec<Entry>, value: Node) -> Result<(), Fault> {
         for entry in brought {
             if entries.iter().all(|own| own.key.key() != entry.key.key()) {
                 let merged = true;
-                entries.push(Entry { merged, ..entry });
+                push(entries, Entry { merged, ..entry })?;
             }
         }
     }
+    Ok(())
+}
+
+fn push(entries: &mut Vec<Entry>, entry: Entry) -> Result<(), Fault> {
+    if entries.len() >= MOST_KEYS {
+        return Err(too_much(&format!("map has more than {MOST_KEYS} keys")));
+    }
+    entries.push(entry);
     Ok(())
 }
 
