@@ -86,6 +86,14 @@ impl Node {
         }
     }
 
+    /// Whether both are scalars of one text.
+    fn is_written_as(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Scalar { text: own, .. }, Value::Scalar { text, .. }) => own == text,
+            _ => false,
+        }
+    }
+
     /// What stands there if it is a scalar.
     pub(super) fn as_text(&self) -> String {
         match &self.value {
@@ -325,10 +333,10 @@ fn insert(entries: &mut Vec<Entry>, key: Node, value: Node) -> Result<(), Fault>
     if matches!(&key.value, Value::Scalar { text, plain: true } if text == "<<") {
         return merge(entries, value);
     }
-    let same = |entry: &Entry| key.key().is_some() && entry.key.key() == key.key();
+    let same = |entry: &Entry| entry.key.is_written_as(&key);
     if let Some(before) = entries.iter().position(same) {
         if !entries[before].merged {
-            let name = key.key().unwrap_or_default();
+            let name = key.as_text();
             let what = format!("`{name}` stands twice in one map");
             return Err(Fault::new(code::DUPLICATE, what).fix("write it once"));
         }
@@ -349,7 +357,7 @@ fn merge(entries: &mut Vec<Entry>, value: Node) -> Result<(), Fault> {
             return Err(fault.fix("<<: *NAME"));
         };
         for entry in brought {
-            if entries.iter().all(|own| own.key.key() != entry.key.key()) {
+            if !entries.iter().any(|own| own.key.is_written_as(&entry.key)) {
                 let merged = true;
                 push(entries, Entry { merged, ..entry })?;
             }
