@@ -56,7 +56,7 @@ use outage::Kept;
 use outage::Ledger;
 pub use reserve::DEFAULT_TTL;
 use scratch::{Scratch, with_scratch};
-use shedding::Asks;
+pub use shedding::{Asking, InFlight};
 
 /// Decides about requests under a policy. Clones share everything. Reading a policy from text, as
 /// here, needs the feature `policy-files`.
@@ -83,7 +83,7 @@ use shedding::Asks;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Gate(Arc<Inner>, Asks);
+pub struct Gate(Arc<Inner>, Option<Arc<InFlight>>);
 
 struct Inner {
     live: ArcSwap<Live>,
@@ -155,7 +155,7 @@ impl Gate {
             #[cfg(feature = "settling")]
             settling: Arc::default(),
         };
-        Self(Arc::new(inner), Asks::Store)
+        Self(Arc::new(inner), None)
     }
 
     /// The policy in force.

@@ -41,9 +41,9 @@ pub use clock::Clock;
 #[cfg(feature = "settling")]
 pub use gate::Hold;
 pub use gate::{
-    Batch, BatchAnswer, BatchMemory, BatchReply, Brought, DEFAULT_TTL, Decided, Deciding,
-    Descriptor, DescriptorRequest, Explained, Gate, Hits, OrderError, OrderInForce, Ruled,
-    RuledDescriptor, Ruling, Standing, StoreState, table_settings,
+    Asking, Batch, BatchAnswer, BatchMemory, BatchReply, Brought, DEFAULT_TTL, Decided, Deciding,
+    Descriptor, DescriptorRequest, Explained, Gate, Hits, InFlight, OrderError, OrderInForce,
+    Ruled, RuledDescriptor, Ruling, Standing, StoreState, table_settings,
 };
 pub use jeton_core::{
     Act, Anchor, Answers, Cost, Decision, Fit, Micros, Note, NoteEdit, Op, Pending, Plan, Quota,

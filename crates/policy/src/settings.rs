@@ -65,8 +65,8 @@ pub struct Proxy {
     pub connect_timeout: Duration,
     /// How long the upstream may take to begin its answer. Default 60 s.
     pub response_timeout: Duration,
-    /// Client connections held at once; more wait to be accepted. Default 10 000.
-    pub max_connections: u32,
+    /// Client connections, beyond which more wait to be accepted; and requests decided about at once.
+    pub limits: DoorLimits,
 }
 
 impl Proxy {
@@ -79,7 +79,7 @@ impl Proxy {
             idle_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(5),
             response_timeout: Duration::from_secs(60),
-            max_connections: 10_000,
+            limits: DoorLimits::DEFAULT,
         }
     }
 }
@@ -96,6 +96,8 @@ pub struct Api {
     pub admin_token: Option<Secret>,
     /// Peers whose word for a request's method, path and address `/v1/auth` believes.
     pub gateways: Prefixes,
+    /// Connections, beyond which more wait to be accepted; and calls decided about at once.
+    pub limits: DoorLimits,
 }
 
 /// An address to listen on.

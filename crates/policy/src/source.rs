@@ -51,7 +51,8 @@ impl Source {
         let start = mark.start.min(self.text.len());
         let line = self.lines.partition_point(|begin| *begin <= start).max(1);
         let begin = self.lines.get(line - 1).copied().unwrap_or(0);
-        let rest = self.text.get(begin..).unwrap_or("");
+        let end = self.lines.get(line).copied().unwrap_or(self.text.len());
+        let rest = self.text.get(begin..end).unwrap_or("");
         let text = rest.lines().next().unwrap_or("");
         let head = text.get(..start - begin).unwrap_or(text);
         let marked = text.get(start - begin..).unwrap_or("");

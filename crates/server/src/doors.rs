@@ -3,5 +3,6 @@
 mod keeper;
 mod tokens;
 
-pub(crate) use keeper::{Asking, Doorkeeper, Guest};
+pub(crate) use jeton::Asking;
+pub(crate) use keeper::{Doorkeeper, Guest};
 pub(crate) use tokens::{Caller, Known};

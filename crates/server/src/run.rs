@@ -1,5 +1,6 @@
 //! Everything a policy names: bound together, served together, drained in order.
 
+mod doors;
 mod logging;
 mod open_files;
 mod outages;
@@ -18,15 +19,14 @@ use jeton::{Clock, Gate};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::api::{self, Api};
+use crate::api::Api;
 use crate::door::Door;
 use crate::metrics::Metrics;
-use crate::proxy::{self, Address};
-use crate::resp;
-use crate::rls;
+use crate::proxy::Address;
 use crate::store::{self, Backend, Need, Opened};
+use doors::Doors;
 pub use logging::start_logging;
-use open_files::{Wanted, make_room};
+use open_files::{Connections, make_room};
 use outages::Outages;
 pub use policy_file::{PolicyFile, Seen, Unreadable};
 pub use reload::Reload;
@@ -41,10 +41,7 @@ const FIRST_GENERATION: u64 = 1;
 pub struct Service {
     gate: Gate,
     metrics: Arc<Metrics>,
-    proxy: Option<proxy::Bound>,
-    api: Option<api::Bound>,
-    resp: Option<resp::Bound>,
-    rls: Option<rls::Bound>,
+    doors: Doors,
     reload: Option<Reload>,
     /// What the log is told of the store.
     outages: Outages,
@@ -74,36 +71,11 @@ impl Service {
         let gate = Gate::new(policy, store.shared(), Clock::system());
         let metrics = Metrics::new(gate.clone(), store.clone(), FIRST_GENERATION);
         let metrics = Arc::new(metrics);
-        let mut proxy = settings.proxy.as_ref().map(proxy_settings).transpose()?;
-        let resp = settings.resp.as_ref();
-        let wanted = Wanted {
-            proxy: proxy.as_ref().map_or(0, |proxy| proxy.limits.connections),
-            resp: resp.map_or(0, |resp| resp.limits.max_connections),
-        };
+        let wanted = Connections::wanted(&settings);
         let room = make_room(wanted);
-        if let Some(proxy) = &mut proxy {
-            proxy.limits.connections = room.proxy;
-        }
-        let proxy = proxy.map(proxy::bind).transpose()?;
-        let api = settings
-            .api
-            .as_ref()
-            .map(|api| address_of(api.listen.get()));
-        let api = api
-            .as_ref()
-            .map(|api| api::bind(api, room.api))
-            .transpose()?;
-        let resp = resp
-            .map(|resp| resp::bind(&address_of(resp.listen.get()), resp, room.resp))
-            .transpose()?;
-        if let Some(resp) = &resp {
-            metrics.watch(resp.keeper());
-        }
-        let rls = settings.rls.as_ref();
-        let rls = rls.map(|rls| rls::bind(&address_of(rls.listen.get()), rls));
-        let rls = rls.transpose()?;
-        if let Some(rls) = &rls {
-            metrics.watch(rls.keeper());
+        let doors = Doors::open(&settings, room.connections)?;
+        for keeper in doors.keepers().into_iter().flatten() {
+            metrics.watch(keeper);
         }
         room.report(wanted);
         let outages = Outages::beginning(store, away.as_ref(), &gate.policy());
@@ -114,10 +86,7 @@ impl Service {
         Ok(Self {
             gate,
             metrics,
-            proxy,
-            api,
-            resp,
-            rls,
+            doors,
             reload: None,
             outages,
         })
@@ -134,22 +103,22 @@ impl Service {
 
     /// Where clients of the proxy connect.
     pub fn proxy_address(&self) -> Option<&Address> {
-        self.proxy.as_ref().map(proxy::Bound::address)
+        self.doors.proxy.as_ref().map(|door| door.address())
     }
 
     /// Where clients of the API connect.
     pub fn api_address(&self) -> Option<&Address> {
-        self.api.as_ref().map(api::Bound::address)
+        self.doors.api.as_ref().map(|door| door.address())
     }
 
     /// Where Redis clients connect.
     pub fn resp_address(&self) -> Option<&Address> {
-        self.resp.as_ref().map(resp::Bound::address)
+        self.doors.resp.as_ref().map(|door| door.address())
     }
 
     /// Where Envoy connects.
     pub fn rls_address(&self) -> Option<&Address> {
-        self.rls.as_ref().map(rls::Bound::address)
+        self.doors.rls.as_ref().map(|door| door.address())
     }
 
     /// Where the states are.
@@ -168,13 +137,16 @@ impl Service {
         let Self {
             gate,
             metrics,
+            doors,
+            reload,
+            outages,
+        } = self;
+        let Doors {
             proxy,
             api,
             resp,
             rls,
-            reload,
-            outages,
-        } = self;
+        } = doors;
         let store = metrics.store().clone();
         let driven = gate.clone();
         let driving = Aborting(tokio::spawn(async move { driven.drive().await }));
@@ -184,7 +156,8 @@ impl Service {
             Aborting(tokio::spawn(following))
         });
         let (stop, stopped) = watch::channel(Phase::Serving);
-        let calls = Api::new(gate.clone(), Arc::clone(&metrics));
+        let asked = api.as_ref().map(|api| api.keeper().gate(&gate));
+        let calls = Api::new(asked.unwrap_or_else(|| gate.clone()), Arc::clone(&metrics));
         let api = api.map(|api| {
             let over = reaches(stopped.clone(), Phase::Over);
             tokio::spawn(api.serve(calls.clone(), over))
@@ -199,7 +172,8 @@ impl Service {
         });
         let proxy = proxy.map(|proxy| {
             let draining = reaches(stopped.clone(), Phase::Draining);
-            tokio::spawn(proxy.serve(Arc::new(Door::new(gate.clone(), metrics)), draining))
+            let door = Door::new(proxy.keeper().gate(&gate), metrics);
+            tokio::spawn(proxy.serve(Arc::new(door), draining))
         });
         until.await;
         drop(reload);

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use self::health::Health;
 use super::breaker::{Breaker, Mood, is_of_store};
 use super::deadline::Deadline;
+use super::shedding::Asking;
 use super::thrift::{Call, Thrift};
 use crate::clock::Clock;
 
@@ -78,6 +79,8 @@ pub(super) struct Awaiting {
     deadline: Deadline,
     health: Arc<Health>,
     call: Option<Box<Call>>,
+    /// Counted for as long as they are waited for.
+    asking: Option<Asking>,
 }
 
 impl Guard {
@@ -226,6 +229,7 @@ impl Guard {
                 deadline: Deadline::after(self.timeout),
                 health: Arc::clone(&self.health),
                 call: None,
+                asking: None,
             }),
         }
     }
@@ -278,6 +282,14 @@ impl Guard {
 }
 
 impl Awaiting {
+    /// The same, counted until they are there.
+    pub(super) fn counted(self, asking: Asking) -> Self {
+        Self {
+            asking: Some(asking),
+            ..self
+        }
+    }
+
     /// The answers: those of the store, or failures when it has taken too long.
     ///
     /// Where something has to be learnt from them, they are waited for even if this is dropped.
@@ -300,11 +312,13 @@ impl Awaiting {
             deadline,
             health,
             call,
+            asking,
         } = self;
         let answers = match deadline.bound(later).await {
             Some(answers) => answers,
             None => timed_out(plans),
         };
+        drop(asking);
         if !health.is_calm() || answers.plan(0).0.is_err() {
             health.learn(&answers, plans);
         }

@@ -215,7 +215,7 @@ fn what_finds_no_room_is_the_outage_rules_and_the_store_is_not_asked() {
         StoreErrorKind::Saturated,
     );
     outage(
-        &gate_over(Arc::clone(&store) as _, RULES).shedding(),
+        &gate_over(Arc::clone(&store) as _, RULES).within(&jeton::InFlight::at_most(0)),
         usize::MAX,
         StoreErrorKind::Saturated,
     );

@@ -416,13 +416,14 @@ fn without_the_store_the_outage_rule_speaks() {
 fn a_door_that_sheds_asks_nobody() {
     let store = Arc::new(Faulty::new());
     let (gate, _) = gate_over(store.clone(), "");
-    let ruled = ask(&gate.shedding(), &["one"]);
+    let full = jeton::InFlight::at_most(0);
+    let ruled = ask(&gate.within(&full), &["one"]);
     assert_eq!(
         ruled.answered.store_error(),
         Some(StoreErrorKind::Saturated)
     );
     assert!(ruled.answered.allowed());
-    assert_eq!(store.asked(), 0);
+    assert_eq!((store.asked(), full.shed()), (0, 1));
 }
 
 #[cfg(feature = "settling")]

@@ -3,13 +3,13 @@
 use jeton_wire::client_ip::Prefixes;
 
 use super::addresses::{parse_network, prefixes};
-use super::doors::refuse_beyond_loopback;
+use super::doors::{MAX_IN_FLIGHT, MOST_CONNECTIONS, limits, refuse_beyond_loopback};
 use super::listen::parse_listen;
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::secret::Secret;
-use crate::settings::Api;
+use crate::settings::{Api, DoorLimits};
 
 pub(super) const API: Vocabulary = Vocabulary {
     section: "[api]",
@@ -38,6 +38,13 @@ pub(super) const API: Vocabulary = Vocabulary {
             Shape::Texts(Form::Network),
             "Peers whose word for a request's method, path and client /v1/auth believes.",
         ),
+        word(
+            "max_connections",
+            Shape::Count(1, MOST_CONNECTIONS),
+            "Connections held at once; more wait to be accepted. Default 1024; fewer where open files \
+             are scarce.",
+        ),
+        MAX_IN_FLIGHT,
     ],
     required: &["listen"],
     later: &[],
@@ -54,6 +61,7 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
     let token = token(cx, &section, "token");
     let admin_token = token_beside(cx, &section, token.as_ref());
     let gateways = gateways(cx, &section);
+    let limits = limits(cx, &section, DoorLimits::OF_API);
     let listen = listen?;
     if !section.has("token") {
         refuse_beyond_loopback(cx, "the API", &listen.value, listen.mark);
@@ -63,6 +71,7 @@ pub(super) fn api(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<Ap
         token,
         admin_token,
         gateways,
+        limits,
     };
     let mark = listen.mark;
     Some(Spotted { value, mark })

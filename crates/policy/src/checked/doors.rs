@@ -27,12 +27,15 @@ pub(super) const MAX_IN_FLIGHT: Word = word(
 );
 
 /// `max_connections` and `max_in_flight` of a door.
-pub(super) fn limits(cx: &mut Context<'_>, section: &Section<'_>) -> DoorLimits {
-    let defaults = DoorLimits::default();
+pub(super) fn limits(
+    cx: &mut Context<'_>,
+    section: &Section<'_>,
+    defaults: DoorLimits,
+) -> DoorLimits {
     let mut count = |key: &str, default: u32| {
         let none = || {
             let what = format!("a door with `{key} = 0` serves nobody");
-            Fault::new(code::ZERO, what).fix(format!("{key} = 10_000"))
+            Fault::new(code::ZERO, what).fix(format!("{key} = {default}"))
         };
         let count = section.count(cx, key, none);
         count

@@ -6,7 +6,7 @@ use super::listen::parse_listen;
 use super::sections::timeout;
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
-use crate::settings::Resp;
+use crate::settings::{DoorLimits, Resp};
 
 pub(super) const RESP: Vocabulary = Vocabulary {
     section: "[resp]",
@@ -46,7 +46,7 @@ pub(super) fn resp(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<R
     let listen = section.parsed(cx, "listen", parse_listen);
     let token = token(cx, &section, "token");
     let admin_token = token_beside(cx, &section, token.as_ref());
-    let limits = limits(cx, &section);
+    let limits = limits(cx, &section, DoorLimits::DEFAULT);
     let idle_timeout = timeout(cx, &section, "idle_timeout");
     let listen = listen?;
     if !section.has("token") {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Fault, code};
 use crate::envoy::Domain;
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
-use crate::settings::{Listen, Rls, Tls};
+use crate::settings::{DoorLimits, Listen, Rls, Tls};
 use crate::source::Mark;
 
 pub(super) const RLS: Vocabulary = Vocabulary {
@@ -97,7 +97,7 @@ pub(super) fn rls(cx: &mut Context<'_>, root: &Section<'_>) -> (Option<Spotted<R
     section.require(cx, "listen", "listen = \"127.0.0.1:8081\"");
     let listen = section.parsed(cx, "listen", parse_listen);
     let tls = tls(cx, &section);
-    let limits = limits(cx, &section);
+    let limits = limits(cx, &section, DoorLimits::DEFAULT);
     let envoy_config = section.parsed(cx, "envoy_config", folder);
     let mut flag = |key| section.flag(cx, key).unwrap_or(false);
     let (open, merge_domains) = (flag("open"), flag("merge_domains"));

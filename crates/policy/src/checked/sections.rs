@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use jeton_core::Span;
 
-use super::doors::MOST_CONNECTIONS;
+use super::doors::{MAX_IN_FLIGHT, MOST_CONNECTIONS, limits};
 use super::listen::{parse_listen, parse_upstream};
 use crate::diagnostic::{Fault, code};
 use crate::language::{Form, Shape, Vocabulary, word};
 use crate::raw::{Context, Section, Spotted};
 use crate::setting::Setting;
-use crate::settings::{Listen, Proxy, Upstream};
+use crate::settings::{DoorLimits, Listen, Proxy, Upstream};
 use crate::units::{in_words, parse_duration, print_duration};
 
 pub(super) const PROXY: Vocabulary = Vocabulary {
@@ -54,6 +54,7 @@ pub(super) const PROXY: Vocabulary = Vocabulary {
             Shape::Count(1, MOST_CONNECTIONS),
             "Client connections held at once; more wait to be accepted. Default 10000; fewer where open files are scarce.",
         ),
+        MAX_IN_FLIGHT,
     ],
     required: &["listen", "upstream"],
     later: &[],
@@ -72,21 +73,16 @@ pub(super) fn proxy(cx: &mut Context<'_>, root: &Section<'_>) -> Option<Spotted<
     let idle_timeout = timeout(cx, &section, "idle_timeout");
     let connect_timeout = timeout(cx, &section, "connect_timeout");
     let response_timeout = timeout(cx, &section, "response_timeout");
-    let none = || {
-        Fault::new(code::ZERO, "a proxy without connections serves nobody")
-            .fix("max_connections = 10_000")
-    };
-    let max_connections = section.count(cx, "max_connections", none);
+    let limits = limits(cx, &section, DoorLimits::DEFAULT);
 
     let listen = listen?;
     let defaults = Proxy::new(listen.value, upstream?.value);
-    let connections = max_connections.and_then(|count| u32::try_from(count.value).ok());
     let value = Proxy {
         header_timeout: header_timeout.unwrap_or(defaults.header_timeout),
         idle_timeout: idle_timeout.unwrap_or(defaults.idle_timeout),
         connect_timeout: connect_timeout.unwrap_or(defaults.connect_timeout),
         response_timeout: response_timeout.unwrap_or(defaults.response_timeout),
-        max_connections: connections.unwrap_or(defaults.max_connections),
+        limits,
         ..defaults
     };
     Some(Spotted {

@@ -4,11 +4,20 @@ use super::conceal::{without_secrets, without_users};
 use super::{Code, Diagnostic, Fault, Report, Severity};
 use crate::source::{Mark, Source};
 
+/// Findings of one severity in one source that are kept. Whoever has more has not written the file by hand,
+/// and a file must not become a report of any length.
+const MOST: usize = 1000;
+
+/// Bytes of a line that is shown; longer ones are told by their place alone.
+const LONGEST_LINE: usize = 16 << 10;
+
 /// Everything found so far in one source.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
     source: &'a Source,
     list: Vec<(Mark, Diagnostic)>,
+    /// Errors and warnings that were ever kept.
+    kept: (usize, usize),
 }
 
 impl<'a> Findings<'a> {
@@ -16,6 +25,7 @@ impl<'a> Findings<'a> {
         Self {
             source,
             list: Vec::new(),
+            kept: (0, 0),
         }
     }
 
@@ -68,7 +78,16 @@ impl<'a> Findings<'a> {
     }
 
     fn push(&mut self, severity: Severity, mark: Mark, fault: Fault) {
+        let kept = match severity {
+            Severity::Error => &mut self.kept.0,
+            Severity::Warning => &mut self.kept.1,
+        };
+        if *kept >= MOST {
+            return;
+        }
+        *kept += 1;
         let place = self.source.place(mark);
+        let line = Some(place.text).filter(|line| line.len() <= LONGEST_LINE);
         let diagnostic = Diagnostic {
             code: fault.code,
             severity,
@@ -80,7 +99,7 @@ impl<'a> Findings<'a> {
             what: without_users(fault.what),
             label: without_users(fault.label),
             fix: without_users(fault.fix),
-            excerpt: without_secrets(place.text),
+            excerpt: without_secrets(line.unwrap_or_default()),
         };
         self.list.push((mark, diagnostic));
     }

@@ -78,16 +78,22 @@ pub(super) fn adopted(new: &Settings, old: &Settings) -> Vec<&'static str> {
     all
 }
 
-/// Of `[api]` only where it listens is settled when it begins to: tokens and gateways are read by
-/// each call.
+/// Of `[api]` tokens and gateways are read by each call; where it listens and how much it does at once is
+/// settled when it begins to.
 fn api(new: &Api, old: &Api) -> Vec<&'static str> {
     let Api {
         listen,
         token: _,
         admin_token: _,
         gateways: _,
+        limits,
     } = new;
-    differing([("[api] listen", listen.get() != old.listen.get())])
+    let [connections, in_flight] = differing_limits(*limits, old.limits);
+    differing([
+        ("[api] listen", listen.get() != old.listen.get()),
+        ("[api] max_connections", connections),
+        ("[api] max_in_flight", in_flight),
+    ])
 }
 
 /// Tokens are read when a client shows one.
@@ -96,22 +102,14 @@ fn resp(new: &Resp, old: &Resp) -> Vec<&'static str> {
         listen,
         token: _,
         admin_token: _,
-        limits: DoorLimits {
-            max_connections,
-            max_in_flight,
-        },
+        limits,
         idle_timeout,
     } = new;
+    let [connections, in_flight] = differing_limits(*limits, old.limits);
     differing([
         ("[resp] listen", listen.get() != old.listen.get()),
-        (
-            "[resp] max_connections",
-            *max_connections != old.limits.max_connections,
-        ),
-        (
-            "[resp] max_in_flight",
-            *max_in_flight != old.limits.max_in_flight,
-        ),
+        ("[resp] max_connections", connections),
+        ("[resp] max_in_flight", in_flight),
         ("[resp] idle_timeout", *idle_timeout != old.idle_timeout),
     ])
 }
@@ -126,8 +124,9 @@ fn proxy(new: &Proxy, old: &Proxy) -> Vec<&'static str> {
         idle_timeout,
         connect_timeout,
         response_timeout,
-        max_connections,
+        limits,
     } = new;
+    let [connections, in_flight] = differing_limits(*limits, old.limits);
     differing([
         ("[proxy] listen", listen.get() != old.listen.get()),
         ("[proxy] upstream", upstream.get() != old.upstream.get()),
@@ -144,10 +143,8 @@ fn proxy(new: &Proxy, old: &Proxy) -> Vec<&'static str> {
             "[proxy] response_timeout",
             *response_timeout != old.response_timeout,
         ),
-        (
-            "[proxy] max_connections",
-            *max_connections != old.max_connections,
-        ),
+        ("[proxy] max_connections", connections),
+        ("[proxy] max_in_flight", in_flight),
     ])
 }
 
@@ -167,17 +164,12 @@ fn rls(new: &Rls, old: &Rls) -> (Vec<&'static str>, Vec<&'static str>) {
         dynamic_metadata,
     } = new;
     let folder = |config: &Option<Setting<String>>| config.as_ref().map(|own| own.get().clone());
+    let [connections, in_flight] = differing_limits(*limits, old.limits);
     let settled = differing([
         ("[rls] listen", listen.get() != old.listen.get()),
         ("[rls] tls", *tls != old.tls),
-        (
-            "[rls] max_connections",
-            limits.max_connections != old.limits.max_connections,
-        ),
-        (
-            "[rls] max_in_flight",
-            limits.max_in_flight != old.limits.max_in_flight,
-        ),
+        ("[rls] max_connections", connections),
+        ("[rls] max_in_flight", in_flight),
     ]);
     let read = differing([
         ("[rls] open", *open != old.open),
@@ -250,6 +242,18 @@ fn redis(new: &Redis, old: &Redis) -> Vec<&'static str> {
         ("[store] lease", units(lease) != units(&old.lease)),
         ("[store] lease_for", keep_for(lease) != keep_for(&old.lease)),
     ])
+}
+
+/// How many there may be is settled when a door opens.
+fn differing_limits(new: DoorLimits, old: DoorLimits) -> [bool; 2] {
+    let DoorLimits {
+        max_connections,
+        max_in_flight,
+    } = new;
+    [
+        max_connections != old.max_connections,
+        max_in_flight != old.max_in_flight,
+    ]
 }
 
 fn differing<const N: usize>(compared: [(&'static str, bool); N]) -> Vec<&'static str> {

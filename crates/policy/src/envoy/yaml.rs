@@ -17,6 +17,9 @@ const DEEPEST: usize = 64;
 /// More values, aliases carried out, than fit into the longest file that is read.
 const MOST_NODES: usize = 1 << 20;
 
+/// More keys than any map of descriptors has: they are compared with each other.
+const MOST_KEYS: usize = 1024;
+
 /// A value with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -80,6 +83,14 @@ impl Node {
                 Some(text)
             }
             _ => None,
+        }
+    }
+
+    /// Whether both are scalars of one text.
+    fn is_written_as(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Scalar { text: own, .. }, Value::Scalar { text, .. }) => own == text,
+            _ => false,
         }
     }
 
@@ -295,6 +306,8 @@ impl<'t> Reader<'t> {
     /// A whole value, in the place where it stands.
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         if anchor != 0 {
+            // It is kept twice, and what lies in it again for each anchor around it.
+            self.counted(node.count())?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
@@ -320,18 +333,17 @@ fn insert(entries: &mut Vec<Entry>, key: Node, value: Node) -> Result<(), Fault>
     if matches!(&key.value, Value::Scalar { text, plain: true } if text == "<<") {
         return merge(entries, value);
     }
-    let same = |entry: &Entry| key.key().is_some() && entry.key.key() == key.key();
+    let same = |entry: &Entry| entry.key.is_written_as(&key);
     if let Some(before) = entries.iter().position(same) {
         if !entries[before].merged {
-            let name = key.key().unwrap_or_default();
+            let name = key.as_text();
             let what = format!("`{name}` stands twice in one map");
             return Err(Fault::new(code::DUPLICATE, what).fix("write it once"));
         }
         entries.remove(before);
     }
     let merged = false;
-    entries.push(Entry { key, value, merged });
-    Ok(())
+    push(entries, Entry { key, value, merged })
 }
 
 fn merge(entries: &mut Vec<Entry>, value: Node) -> Result<(), Fault> {
@@ -345,12 +357,20 @@ fn merge(entries: &mut Vec<Entry>, value: Node) -> Result<(), Fault> {
             return Err(fault.fix("<<: *NAME"));
         };
         for entry in brought {
-            if entries.iter().all(|own| own.key.key() != entry.key.key()) {
+            if !entries.iter().any(|own| own.key.is_written_as(&entry.key)) {
                 let merged = true;
-                entries.push(Entry { merged, ..entry });
+                push(entries, Entry { merged, ..entry })?;
             }
         }
     }
+    Ok(())
+}
+
+fn push(entries: &mut Vec<Entry>, entry: Entry) -> Result<(), Fault> {
+    if entries.len() >= MOST_KEYS {
+        return Err(too_much(&format!("map has more than {MOST_KEYS} keys")));
+    }
+    entries.push(entry);
     Ok(())
 }
 

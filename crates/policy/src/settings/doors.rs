@@ -9,18 +9,28 @@ use crate::settings::Listen;
 /// How much a door does at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoorLimits {
-    /// Connections held at once. Default 10 000.
+    /// Connections held at once. Default 10 000, of `[api]` 1024.
     pub max_connections: u32,
     /// Decisions that may be out at once; the outage rule answers those beyond. Default 10 000.
     pub max_in_flight: u32,
 }
 
+impl DoorLimits {
+    pub(crate) const DEFAULT: Self = Self {
+        max_connections: 10_000,
+        max_in_flight: 10_000,
+    };
+
+    /// The defaults of the API, whose callers are few.
+    pub const OF_API: Self = Self {
+        max_connections: 1024,
+        ..Self::DEFAULT
+    };
+}
+
 impl Default for DoorLimits {
     fn default() -> Self {
-        Self {
-            max_connections: 10_000,
-            max_in_flight: 10_000,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -47,10 +57,7 @@ impl Resp {
             listen,
             token: None,
             admin_token: None,
-            limits: DoorLimits {
-                max_connections: 10_000,
-                max_in_flight: 10_000,
-            },
+            limits: DoorLimits::DEFAULT,
             idle_timeout: Duration::from_secs(300),
         }
     }

@@ -253,8 +253,11 @@ idle_timeout = "60s"
 connect_timeout = "5s"
 response_timeout = "60s"
 max_connections = 100
+max_in_flight = 200
 [api]
 listen = "127.0.0.1:7070"
+max_connections = 300
+max_in_flight = 400
 token = "token-of-sixteen-bytes"
 admin_token = "admin-of-sixteen-bytes"
 gateways = ["10.0.0.0/8"]
@@ -288,6 +291,9 @@ fn what_needs_a_restart_is_refused_by_name() {
             "max_connections = 101",
             &["[proxy] max_connections"],
         ),
+        ("= 200", "= 201", &["[proxy] max_in_flight"]),
+        ("= 300", "= 301", &["[api] max_connections"]),
+        ("= 400", "= 401", &["[api] max_in_flight"]),
         ("127.0.0.1:7070", "127.0.0.1:7071", &["[api] listen"]),
         ("1000", "1001", &["[store] max_keys"]),
         ("64MiB", "65MiB", &["[store] max_memory"]),

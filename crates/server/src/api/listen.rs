@@ -12,10 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use jeton::policy::DoorLimits;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::Api;
+use crate::doors::{Doorkeeper, Guest};
 use crate::proxy::{Accepting, Address, BindError, Listener, open};
 
 /// How long a head may take, or a connection stay unused.
@@ -48,20 +50,20 @@ pub enum Reach {
 pub struct Bound {
     listener: Listener,
     address: Address,
-    connections: u32,
+    keeper: Arc<Doorkeeper>,
 }
 
-/// Opens the API's listener, within a tokio runtime. At most `connections` are served at once;
-/// more wait in the listen queue.
+/// Opens the API's listener, within a tokio runtime. Connections beyond the most wait in the listen
+/// queue.
 ///
 /// # Errors
 /// If the address is in use, forbidden or not of this machine; the error says what to do.
-pub fn bind(address: &Address, connections: u32) -> Result<Bound, BindError> {
+pub fn bind(address: &Address, limits: DoorLimits) -> Result<Bound, BindError> {
     let (listener, address) = open(address)?;
     Ok(Bound {
         listener,
         address,
-        connections: connections.max(1),
+        keeper: Doorkeeper::new("api", limits),
     })
 }
 
@@ -71,28 +73,31 @@ impl Bound {
         &self.address
     }
 
+    /// Who counts at this door.
+    pub(crate) const fn keeper(&self) -> &Arc<Doorkeeper> {
+        &self.keeper
+    }
+
     /// Serves calls until `shutdown` completes and those in flight are answered.
     pub async fn serve(self, api: Api, shutdown: impl Future<Output = ()>) {
         let Self {
             listener,
             address,
-            connections,
+            keeper,
         } = self;
         let router = api.router(match &address {
             Address::Tcp(tcp) if tcp.ip().is_loopback() => Reach::Loopback,
             Address::Tcp(_) => Reach::Network,
             Address::Unix(_) => Reach::Socket,
         });
-        let room = Arc::new(Semaphore::new(connections as usize));
         let (stop, stopped) = watch::channel(false);
         tokio::select! {
-            () = accept_all(&listener, &router, &room, &stopped) => {}
+            () = accept_all(&listener, &router, &keeper, &stopped) => {}
             () = shutdown => {}
         }
         drop(listener);
         stop.send_replace(true);
-        let drained = tokio::time::timeout(DRAIN_TIME, room.acquire_many(connections));
-        if drained.await.is_err() {
+        if !keeper.all_left(DRAIN_TIME).await {
             tracing::warn!("calls to the API still in flight are cut off");
         }
     }
@@ -101,19 +106,24 @@ impl Bound {
 async fn accept_all(
     listener: &Listener,
     router: &Router,
-    room: &Arc<Semaphore>,
+    keeper: &Doorkeeper,
     stopped: &watch::Receiver<bool>,
 ) {
     let mut accepting = Accepting::new("the API");
-    while let Ok(room) = Arc::clone(room).acquire_owned().await {
+    loop {
+        keeper.has_room().await;
         let (router, stopped) = (router.clone(), stopped.clone());
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().await.map(|(stream, peer)| {
                 let caller = Caller::Tcp(peer.ip().to_canonical());
-                tokio::spawn(connection(stream, caller, router, stopped, room));
+                if let Some(guest) = keeper.admit() {
+                    tokio::spawn(connection(stream, caller, router, stopped, guest));
+                }
             }),
             Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
-                tokio::spawn(connection(stream, Caller::Unix, router, stopped, room));
+                if let Some(guest) = keeper.admit() {
+                    tokio::spawn(connection(stream, Caller::Unix, router, stopped, guest));
+                }
             }),
         };
         accepting.note(accepted).await;
@@ -125,7 +135,7 @@ async fn connection<S>(
     caller: Caller,
     router: Router,
     mut stopped: watch::Receiver<bool>,
-    room: OwnedSemaphorePermit,
+    guest: Guest,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -153,5 +163,5 @@ async fn connection<S>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection to the API broke off");
     }
-    drop(room);
+    drop(guest);
 }

@@ -68,5 +68,6 @@ pub(crate) use accepting::Accepting;
 pub use admission::{Admission, Admitted, Admitting, Fields, Hold, Pass, Peer};
 pub use listen::{Address, AddressError, BindError};
 pub(crate) use listen::{Listener, open};
+pub(crate) use serve::bind_within;
 pub use serve::{Bound, bind};
 pub use settings::{Limits, Settings, Timeouts, Upstream, UpstreamError};

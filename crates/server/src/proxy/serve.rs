@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderValue;
 use hyper::server::conn::http1;
+use jeton::policy::DoorLimits;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{interval, timeout};
+use tokio::time::interval;
 
 use super::accepting::Accepting;
 use super::admission::{Admission, Peer};
@@ -25,9 +25,7 @@ use super::listen::{Address, BindError, Listener, open};
 use super::pool::{Pool, SWEEP_EVERY, buffer_bytes, unusual_fields};
 use super::pulse::Pulse;
 use super::settings::{Settings, Timeouts};
-
-/// More than a process can have; a semaphore could count them.
-const MOST_CONNECTIONS: u32 = 1 << 28;
+use crate::doors::{Doorkeeper, Guest};
 
 /// A client that is gone without a word is noticed after about two minutes.
 const KEEPALIVE: Duration = Duration::from_secs(60);
@@ -37,6 +35,7 @@ pub struct Bound {
     listener: Listener,
     address: Address,
     settings: Settings,
+    keeper: Arc<Doorkeeper>,
 }
 
 /// Opens the listener of a proxy, within a tokio runtime.
@@ -45,11 +44,22 @@ pub struct Bound {
 ///
 /// If the address is in use, forbidden or not of this machine; the error says what to do.
 pub fn bind(settings: Settings) -> Result<Bound, BindError> {
+    let max_connections = u32::try_from(settings.limits.connections).unwrap_or(u32::MAX);
+    let limits = DoorLimits {
+        max_connections,
+        ..DoorLimits::default()
+    };
+    bind_within(settings, limits)
+}
+
+/// The same within the limits of a door.
+pub(crate) fn bind_within(settings: Settings, limits: DoorLimits) -> Result<Bound, BindError> {
     let (listener, address) = open(&settings.listen)?;
     Ok(Bound {
         listener,
         address,
         settings,
+        keeper: Doorkeeper::new("proxy", limits),
     })
 }
 
@@ -57,6 +67,11 @@ impl Bound {
     /// The address, with the port the system chose where 0 was asked for.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Who counts at this door.
+    pub(crate) const fn keeper(&self) -> &Arc<Doorkeeper> {
+        &self.keeper
     }
 
     /// Serves clients until `shutdown` completes and what was in flight then is answered, or
@@ -67,15 +82,13 @@ impl Bound {
         F: Future<Output = ()>,
     {
         let Self {
-            listener, settings, ..
+            listener,
+            address: _,
+            settings,
+            keeper,
         } = self;
         let server = Arc::new(Server::new(&settings, admission));
-        let most = settings
-            .limits
-            .connections
-            .clamp(1, MOST_CONNECTIONS as usize);
-        let room = Arc::new(Semaphore::new(most));
-        let accepting = accept_all(&listener, &server, &room);
+        let accepting = accept_all(&listener, &server, &keeper);
         tokio::select! {
             () = shutdown => {}
             () = accepting => {}
@@ -83,11 +96,7 @@ impl Bound {
         }
         drop(listener);
         server.stop.drain();
-        let all = u32::try_from(most).unwrap_or(MOST_CONNECTIONS);
-        if timeout(settings.timeouts.shutdown, room.acquire_many(all))
-            .await
-            .is_err()
-        {
+        if !keeper.all_left(settings.timeouts.shutdown).await {
             tracing::warn!("requests still in flight are cut off");
             server.stop.cut();
         }
@@ -147,7 +156,7 @@ impl<A: Admission> Server<A> {
         }
     }
 
-    fn spawn<S>(self: &Arc<Self>, stream: S, peer: Peer, room: OwnedSemaphorePermit)
+    fn spawn<S>(self: &Arc<Self>, stream: S, peer: Peer, guest: Guest)
     where
         S: ClientSocket,
     {
@@ -155,26 +164,31 @@ impl<A: Admission> Server<A> {
         tokio::spawn(async move {
             let visit = server.visit(peer);
             connection::serve(stream, visit, &server.http, server.drain, &server.stop).await;
-            drop(room);
+            drop(guest);
         });
     }
 }
 
-/// Accepts while there is room. Ends only if the semaphore is closed, which nobody does.
+/// Accepts while there is room: whoever finds none waits, since HTTP has an answer only to requests.
 async fn accept_all<A: Admission>(
     listener: &Listener,
     server: &Arc<Server<A>>,
-    room: &Arc<Semaphore>,
+    keeper: &Doorkeeper,
 ) {
     let mut accepting = Accepting::new("the proxy");
-    while let Ok(room) = Arc::clone(room).acquire_owned().await {
+    loop {
+        keeper.has_room().await;
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().await.map(|(stream, address)| {
                 prepare(&stream);
-                server.spawn(stream, Peer::tcp(address), room);
+                if let Some(guest) = keeper.admit() {
+                    server.spawn(stream, Peer::tcp(address), guest);
+                }
             }),
             Listener::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| {
-                server.spawn(stream, Peer::unix(), room);
+                if let Some(guest) = keeper.admit() {
+                    server.spawn(stream, Peer::unix(), guest);
+                }
             }),
         };
         accepting.note(accepted).await;

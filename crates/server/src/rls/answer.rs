@@ -114,3 +114,40 @@ fn seconds(seconds: u64) -> prost_types::Duration {
         nanos: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_end_where_the_epoch_has_them() {
+        const S: u64 = 1_000_000;
+        const DAY: u64 = 86_400;
+        // 2026-12-01, a Tuesday, at 03:04:05.5; days of the epoch are counted from a Thursday.
+        let at = (20_788 * DAY + 3 * 3_600 + 4 * 60 + 5) * S + S / 2;
+        let left = |unit: Unit| until_window_ends(unit, at);
+        let of_day = DAY - (3 * 3_600 + 4 * 60 + 5);
+        for (unit, seconds) in [
+            (Unit::Second, 1),
+            (Unit::Minute, 55),
+            (Unit::Hour, 3_600 - 4 * 60 - 5),
+            (Unit::Day, of_day),
+            // The next Thursday, 20 790 = 7 x 2970.
+            (Unit::Week, DAY + of_day),
+            // Months of 30 days, and years of 365: 20 790 = 30 x 693, 20 805 = 365 x 57.
+            (Unit::Month, DAY + of_day),
+            (Unit::Year, 16 * DAY + of_day),
+        ] {
+            let seconds = i64::try_from(seconds).expect("few");
+            assert_eq!(
+                (left(unit).seconds, left(unit).nanos),
+                (seconds, 0),
+                "{unit:?}"
+            );
+        }
+        assert_eq!(
+            until_window_ends(Unit::Day, 20_788 * DAY * S).seconds,
+            86_400
+        );
+    }
+}

@@ -91,7 +91,7 @@ fn entry(value: Value) -> Result<Entry, NoRequest> {
 fn unit(value: &Value) -> Result<i32, NoRequest> {
     let number = match value {
         Value::String(name) if name == "UNKNOWN" => Some(0),
-        // The type of a limit that a request brings has no week.
+        // As in [`super::question`]: it has no week.
         Value::String(name) => Unit::of_word(name)
             .filter(|unit| *name == unit.word().to_ascii_uppercase() && *unit != Unit::Week)
             .map(|unit| unit as i32),

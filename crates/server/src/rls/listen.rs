@@ -11,11 +11,10 @@ use jeton::Gate;
 use jeton::policy::Rls;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
-use tokio_rustls::TlsAcceptor;
 
 use super::patience::Patient;
 use super::service::Service;
-use super::tls::{self, TlsError};
+use super::tls::{Identity, TlsError};
 use crate::doors::{Doorkeeper, Guest};
 use crate::metrics::Metrics;
 use crate::proxy::{Accepting, Address, BindError, Listener, open};
@@ -40,7 +39,7 @@ pub struct Bound {
     listener: Listener,
     address: Address,
     keeper: Arc<Doorkeeper>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Identity>>,
 }
 
 impl fmt::Debug for Bound {
@@ -60,18 +59,20 @@ pub enum OpenError {
     Tls(TlsError),
 }
 
-/// Opens the listener of an `[rls]`, within a tokio runtime.
+/// Opens the listener of an `[rls]`, within a tokio runtime, for at most so many connections.
 ///
 /// # Errors
 /// [`OpenError`] says what to do.
-pub fn bind(address: &Address, rls: &Rls) -> Result<Bound, OpenError> {
-    let acceptor = rls.tls.as_ref().map(tls::acceptor).transpose();
-    let tls = acceptor.map_err(OpenError::Tls)?;
+pub fn bind(address: &Address, rls: &Rls, connections: u32) -> Result<Bound, OpenError> {
+    let identity = rls.tls.as_ref().map(Identity::open).transpose();
+    let tls = identity.map_err(OpenError::Tls)?.map(Arc::new);
     let (listener, address) = open(address).map_err(OpenError::Bind)?;
+    let mut limits = rls.limits;
+    limits.max_connections = connections.min(limits.max_connections);
     Ok(Bound {
         listener,
         address,
-        keeper: Doorkeeper::new("rls", rls.limits),
+        keeper: Doorkeeper::new("rls", limits),
         tls,
     })
 }
@@ -81,7 +82,7 @@ pub fn bind(address: &Address, rls: &Rls) -> Result<Bound, OpenError> {
 struct Door {
     service: Service,
     keeper: Arc<Doorkeeper>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Identity>>,
     http: auto::Builder<TokioExecutor>,
     stopped: watch::Receiver<bool>,
     /// Held for as long as the connection lives.
@@ -112,20 +113,21 @@ impl Bound {
             keeper,
             tls,
         } = self;
-        let service = Service::new(gate, metrics, Arc::clone(&keeper)).await;
+        let service = Service::new(keeper.gate(&gate), metrics).await;
         let (stop, stopped) = watch::channel(false);
         // Every connection holds a sender: when all are gone, so are they.
         let (here, mut left) = mpsc::channel::<()>(1);
         let door = Door {
             service: service.clone(),
             keeper,
-            tls,
+            tls: tls.clone(),
             http: http(),
             stopped,
             _here: here,
         };
         tokio::select! {
             () = accept_all(&listener, &door) => {}
+            () = follow(tls.as_deref()) => {}
             () = shutdown => {}
         }
         drop((listener, door));
@@ -134,6 +136,14 @@ impl Bound {
         if tokio::time::timeout(DRAIN_TIME, left.recv()).await.is_err() {
             tracing::warn!("calls of Envoy still in flight are cut off");
         }
+    }
+}
+
+/// Never ends.
+async fn follow(tls: Option<&Identity>) {
+    match tls {
+        Some(tls) => tls.follow().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -183,7 +193,8 @@ where
     tokio::spawn(async move {
         match &door.tls {
             None => connection(stream, &door).await,
-            Some(tls) => match tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+            Some(tls) => match tokio::time::timeout(HEAD_TIME, tls.acceptor().accept(stream)).await
+            {
                 Ok(Ok(stream)) => connection(stream, &door).await,
                 Ok(Err(error)) => tracing::debug!(%error, "a caller did not come in"),
                 Err(_) => tracing::debug!("a caller did not say who it is in time"),

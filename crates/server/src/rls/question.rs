@@ -76,7 +76,9 @@ fn own_limit(descriptor: &RateLimitDescriptor) -> Result<Option<(u32, Unit)>, Ma
     let Some(limit) = descriptor.limit else {
         return Ok(None);
     };
-    let unit = Unit::of_number(limit.unit).ok_or(Malformed::Unit)?;
+    // The type of a limit that a request brings has no week (`envoy.type.v3.RateLimitUnit`).
+    let unit = Unit::of_number(limit.unit).filter(|unit| *unit != Unit::Week);
+    let unit = unit.ok_or(Malformed::Unit)?;
     Ok(Some((limit.requests_per_unit, unit)))
 }
 

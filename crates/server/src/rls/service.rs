@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use http::{Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use jeton::{Gate, Ruled, Ruling};
+use jeton::{Gate, Ruled};
 use smallvec::SmallVec;
 use tonic::Status;
 use tonic::body::Body;
@@ -22,7 +22,6 @@ use super::messages::{RateLimitRequest, RateLimitResponse};
 use super::question::{self, Malformed};
 use super::reflection::Reflection;
 use super::{SERVICE, answer, json};
-use crate::doors::Doorkeeper;
 use crate::metrics::Metrics;
 
 /// The method that Envoy calls.
@@ -43,7 +42,6 @@ pub(super) struct Service(Arc<Inner>);
 struct Inner {
     gate: Gate,
     metrics: Arc<Metrics>,
-    keeper: Arc<Doorkeeper>,
     reporter: HealthReporter,
     health: HealthServer<HealthService>,
     reflection: Reflection,
@@ -54,7 +52,7 @@ pub(super) type Answering =
     Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 impl Service {
-    pub(super) async fn new(gate: Gate, metrics: Arc<Metrics>, keeper: Arc<Doorkeeper>) -> Self {
+    pub(super) async fn new(gate: Gate, metrics: Arc<Metrics>) -> Self {
         let reporter = HealthReporter::new();
         reporter
             .set_service_status("", tonic_health::ServingStatus::Serving)
@@ -66,7 +64,6 @@ impl Service {
         Self(Arc::new(Inner {
             gate,
             metrics,
-            keeper,
             reporter,
             health,
             reflection: Reflection::new(),
@@ -89,29 +86,11 @@ impl Service {
     }
 
     /// Decides about one message.
-    fn decide(&self, message: &RateLimitRequest) -> Result<Ruling, Malformed> {
-        let Inner { gate, .. } = &*self.0;
-        question::read(message, |request| gate.rule(request))
-    }
-
-    /// Decides about one message, if there is room; else the outage rule does.
     async fn answer(self, message: RateLimitRequest) -> Result<RateLimitResponse, Malformed> {
         let asked = Instant::now();
-        let Inner {
-            gate,
-            metrics,
-            keeper,
-            ..
-        } = &*self.0;
-        let asking = keeper.ask(1);
-        let ruling = if asking.room() == 0 {
-            let shedding = gate.shedding();
-            question::read(&message, |request| shedding.rule(request))?
-        } else {
-            self.decide(&message)?
-        };
-        let ruled: Ruled = ruling.wait().await;
-        drop(asking);
+        let Inner { gate, metrics, .. } = &*self.0;
+        let ruling = question::read(&message, |request| gate.rule(request))?;
+        let ruled = ruling.wait().await;
         metrics.decided(asked);
         named(metrics, &message, &ruled);
         Ok(answer::of(&message, &ruled))

@@ -25,7 +25,8 @@ pub fn proxy_settings(proxy: &Proxy) -> Result<Settings, StartError> {
         .parse()
         .map_err(StartError::Upstream)?;
     let mut settings = Settings::new(address_of(proxy.listen.get()), upstream);
-    settings.limits.connections = usize::try_from(proxy.max_connections).unwrap_or(usize::MAX);
+    let connections = proxy.limits.max_connections;
+    settings.limits.connections = usize::try_from(connections).unwrap_or(usize::MAX);
     settings.timeouts.head = proxy.header_timeout;
     settings.timeouts.idle = proxy.idle_timeout;
     settings.timeouts.write = proxy.idle_timeout;

@@ -7,6 +7,7 @@
 mod api;
 mod bounds;
 mod cli;
+mod crowd;
 mod documents;
 mod door;
 mod examples;

@@ -55,7 +55,7 @@ fn idle_clients_leave_files_for_health_and_for_the_upstream() {
     assert_eq!(
         warnings(
             &jeton,
-            "max_connections = 10000 does not fit the limit of 64 open files"
+            "max_connections = 10000 of [proxy] does not fit the limit of 64 open files"
         ),
         1,
         "{}",
@@ -103,4 +103,22 @@ fn failing_to_accept_is_told_once_however_long_it_lasts() {
     assert_eq!(warnings(&jeton, "not accepted"), 2, "{}", jeton.log());
     jeton.limit_files(64);
     assert_eq!(client.send(GET).read_response().status(), 200);
+}
+
+#[test]
+fn the_door_for_envoy_takes_no_more_than_there_are_files() {
+    let doors = "[api]\nlisten = \"127.0.0.1:0\"\n[rls]\nlisten = \"127.0.0.1:0\"\n";
+    let rule =
+        "[[rule]]\nname = \"all\"\nkey = [\"global\"]\nalgorithm = \"gcra\"\nrate = \"9/s\"\n";
+    let jeton = Running::serve_within(64, &format!("{doors}max_connections = 500\n{rule}"));
+    jeton.logs(
+        "max_connections = 500 of [rls] does not fit the limit of 64 open files: 32 are served",
+    );
+    let mut clients: Vec<Raw> = (0..60).map(|_| Raw::connect(jeton.rls_address())).collect();
+    crate::support::eventually("those beyond are turned away", || {
+        jeton.metric("jeton_door_turned_away_total{door=\"rls\"}") == 28
+    });
+    let health = "GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(clients[0].send(health).read_response().status(), 200);
+    assert_eq!(warnings(&jeton, "not accepted"), 0, "{}", jeton.log());
 }

@@ -59,6 +59,8 @@ impl Gate {
         self.held(asked, owned, &answers, reading)
     }
 
+    /// Whoever waits for a hold is not turned over to the outage rule by a crowd: none of these is counted
+    /// as out.
     async fn ask_again(&self, owned: &[Owned], answers: &mut Answers) -> Reading {
         let reading = self.0.clock.reading();
         answers.clear();

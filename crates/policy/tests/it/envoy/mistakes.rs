@@ -111,3 +111,44 @@ fn small_files_do_not_become_large_trees() {
     let round = "domain: a\ndescriptors: &all [{ key: k, descriptors: *all }]\n";
     assert!(refused(RLS, &[("a.yaml", round)]).contains("stands within what it names"));
 }
+
+fn each(most: usize, written: impl Fn(usize) -> String) -> String {
+    (0..most).map(written).collect::<Vec<_>>().concat()
+}
+
+/// What the largest files could be made of: anchors in anchors, maps of any number of keys, mistakes on one
+/// line. Each would take gigabytes or minutes if nothing bounded it.
+#[test]
+fn large_files_take_bounded_time_and_memory() {
+    let anchors = each(60, |level| format!("&a{level} ["));
+    let nested = format!(
+        "domain: a\nmetadata: {anchors}{}{}\n",
+        "x,".repeat(1 << 15),
+        "]".repeat(60)
+    );
+    let said = refused(RLS, &[("a.yaml", &nested)]);
+    assert!(said.contains("becomes too large"), "{said:.300}");
+    let keys = each(2_000, |key| format!("k{key}: 1\n"));
+    let said = refused(RLS, &[("a.yaml", &keys)]);
+    assert!(said.contains("map has more than 1024 keys"), "{said:.300}");
+    let merged = each(900, |key| format!("k{key}: 1, "));
+    let merging = format!(
+        "a: &a {{ {merged} }}\nb: {{ <<: [{}] }}\n",
+        "*a, ".repeat(10)
+    );
+    let said = refused(RLS, &[("a.yaml", &merging)]);
+    assert!(said.contains("has no key \"a\""), "{said:.300}");
+    // Many mistakes, all of them on one line.
+    let line = format!("domain: a\ndescriptors: [{}]\n", "1,".repeat(1 << 14));
+    let said = refused(RLS, &[("a.yaml", &line)]);
+    assert!(said.ends_with("1000 errors, 0 warnings"), "{said:.300}");
+    assert!(said.len() < 1 << 20, "{}", said.len());
+    let wild = each(1_000, |at| format!("  - {{ key: a, value: 'x*{at}' }}\n"));
+    assert!(
+        try_load(
+            RLS,
+            &[("a.yaml", &format!("domain: a\ndescriptors:\n{wild}"))]
+        )
+        .is_ok()
+    );
+}

@@ -104,3 +104,18 @@ fn metadata_keeps_its_types() {
     let limit = &policy.descriptors().limits()[0];
     assert_eq!(limit.metadata, Some(Metadata::Map(wanted.into())));
 }
+
+#[test]
+fn a_mark_of_the_byte_order_and_other_ends_of_lines_are_nothing() {
+    for text in [
+        "\u{feff}domain: d\ndescriptors: [{ key: k, rate_limit: { unit: day, requests_per_unit: 3 } }]\n",
+        "domain: d\r\ndescriptors:\r\n  - key: k\r\n    rate_limit: { unit: day, requests_per_unit: 3 }\r\n",
+        "--- # a comment\ndomain: d\ndescriptors: [{ key: k, rate_limit: { unit: day, requests_per_unit: 3 } }]\n...\n",
+        "%YAML 1.2\n---\ndomain: d\ndescriptors: [{ key: k, rate_limit: { unit: day, requests_per_unit: 3 } }]\n",
+    ] {
+        assert_eq!(limits(text), [Some((3, Unit::Day))], "{text:?}");
+    }
+    // A place is told beyond it as well.
+    let said = super::refused(RLS, &[("a.yaml", "\u{feff}domain: d\nx: 1\n")]);
+    assert!(said.contains("a.yaml:2:1"), "{said}");
+}

@@ -36,8 +36,9 @@ fn collect(
             continue;
         }
         let name = format!("{name}/{own}");
-        // A link stands for what is behind it; Kubernetes mounts files as such.
-        let is_folder = fs::metadata(entry.path()).map_err(unresolved)?.is_dir();
+        // A link stands for what is behind it; Kubernetes mounts files as such. Whoever reads one that
+        // leads nowhere says which it is.
+        let is_folder = fs::metadata(entry.path()).is_ok_and(|found| found.is_dir());
         match (is_folder, depth) {
             (false, _) if files.len() >= MAX_FILES => return Err(Unresolved::TooLong),
             (false, _) => files.push(name),

@@ -74,6 +74,32 @@ fn a_request_in_json_is_answered_as_the_reference_service_does() {
 }
 
 #[test]
+fn metadata_of_all_that_passed_is_one_map() {
+    let jeton = serve(
+        "dynamic_metadata = true\n",
+        "domain: d
+descriptors:
+  - { key: a, metadata: { plan: gold, team: { size: 3 } }, rate_limit: { unit: day, requests_per_unit: 1 } }
+  - { key: b, metadata: { plan: other, team: { name: x }, n: [1, two] }, rate_limit: { unit: week, requests_per_unit: 1 } }
+  - { key: c, metadata: { never: shown }, rate_limit: { unit: day, requests_per_unit: 0 } }
+",
+    );
+    let body = r#"{"domain":"d","hitsAddend":1,"descriptors":[{"entries":[{"key":"a","value":"1"}]},
+        {"entries":[{"key":"b","value":"2"}],"hitsAddend":0},{"entries":[{"key":"c","value":""}]}]}"#;
+    let (status, answer) = json(&jeton, body);
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(status, 429);
+    let told = &answer["dynamicMetadata"];
+    let metadata = serde_json::json!({
+        "plan": "gold", "team": { "size": 3.0, "name": "x" }, "n": [1.0, "two"],
+    });
+    assert_eq!(told["metadata"], metadata);
+    assert_eq!(told["domain"], "d");
+    assert_eq!(told["hitsAddend"], 1.0);
+    assert_eq!(told["descriptors"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
 fn the_fields_of_answers_follow_the_dialect() {
     let jeton = serve("[answer]\nheaders = \"none\"\n", LIMITS);
     let (_, answer) = ask(&jeton, "user", "anna");

@@ -13,8 +13,16 @@ use tonic_reflection::pb::v1 as reflection;
 use super::serve;
 use crate::support::binary::Running;
 
-/// One call: what is answered, and the status in the trailers.
-fn call(jeton: &Running, path: &str, message: &[u8]) -> (Vec<Vec<u8>>, String) {
+/// One call of one message: what is answered, and the status in the trailers.
+pub(super) fn call(jeton: &Running, path: &str, message: &[u8]) -> (Vec<Vec<u8>>, String) {
+    let mut body = vec![0];
+    body.extend_from_slice(&u32::try_from(message.len()).expect("short").to_be_bytes());
+    body.extend_from_slice(message);
+    call_frame(jeton, path, &body)
+}
+
+/// The same of a whole body.
+pub(super) fn call_frame(jeton: &Running, path: &str, body: &[u8]) -> (Vec<Vec<u8>>, String) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -28,13 +36,10 @@ fn call(jeton: &Running, path: &str, message: &[u8]) -> (Vec<Vec<u8>>, String) {
                 .await
                 .expect("HTTP/2");
         tokio::spawn(connection);
-        let mut body = vec![0];
-        body.extend_from_slice(&u32::try_from(message.len()).expect("short").to_be_bytes());
-        body.extend_from_slice(message);
         let request = Request::post(format!("http://door{path}"))
             .header("content-type", "application/grpc")
             .header("te", "trailers")
-            .body(Full::new(bytes::Bytes::from(body)))
+            .body(Full::new(bytes::Bytes::copy_from_slice(body)))
             .expect("a request");
         let response = sender.send_request(request).await.expect("an answer");
         let of_head = response.headers().get("grpc-status").cloned();
@@ -55,15 +60,15 @@ fn call(jeton: &Running, path: &str, message: &[u8]) -> (Vec<Vec<u8>>, String) {
     })
 }
 
-const METHOD: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+pub(super) const METHOD: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-fn should_rate_limit(jeton: &Running, request: &RateLimitRequest) -> RateLimitResponse {
+pub(super) fn should_rate_limit(jeton: &Running, request: &RateLimitRequest) -> RateLimitResponse {
     let (messages, status) = call(jeton, METHOD, &request.encode_to_vec());
     assert_eq!(status, "0");
     RateLimitResponse::decode(&messages[0][..]).expect("a message")
 }
 
-fn descriptor(key: &str) -> RateLimitDescriptor {
+pub(super) fn descriptor(key: &str) -> RateLimitDescriptor {
     RateLimitDescriptor {
         entries: vec![Entry {
             key: key.to_owned(),

@@ -3,7 +3,10 @@
 mod calls;
 mod envoy;
 mod grpc;
+mod hostile;
+mod in_flight;
 mod reload;
+mod stores;
 mod tls;
 
 use serde_json::Value;

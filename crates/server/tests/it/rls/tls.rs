@@ -76,6 +76,101 @@ fn callers_show_a_certificate_where_one_is_asked_for() {
     assert!(!plain.status.success());
 }
 
+/// What the door shows, as a number.
+fn serial(jeton: &crate::support::binary::Running) -> String {
+    let script = format!(
+        "openssl s_client -connect {} </dev/null 2>/dev/null | openssl x509 -noout -serial",
+        jeton.rls_address()
+    );
+    String::from_utf8(run("sh", &["-c", &script]).stdout).expect("text")
+}
+
+#[test]
+fn certificates_are_renewed_while_the_door_is_open() {
+    let folder = Folder::new();
+    certificates(folder.path());
+    let path = |name: &str| folder.path().join(name);
+    let jeton = serve(
+        &format!(
+            "tls = {{ cert = {:?}, key = {:?} }}\n",
+            path("door.pem"),
+            path("door.key")
+        ),
+        LIMITS,
+    );
+    let first = serial(&jeton);
+    assert!(first.starts_with("serial="), "{first}");
+    // One that is there before, and stays.
+    let mut before = Client::to(&jeton, &path("root.pem"));
+    before.asks_for_health();
+
+    let other = Folder::new();
+    certificates(other.path());
+    let turn = |name: &str| {
+        let new = path("new");
+        std::fs::copy(other.path().join(name), &new).expect("a copy");
+        std::fs::rename(new, path(name)).expect("turned");
+    };
+    // A key that fits no certificate changes nothing.
+    turn("door.key");
+    jeton.logs("do not fit each other");
+    jeton.logs("what was read before stays in force");
+    assert_eq!(serial(&jeton), first);
+    turn("door.pem");
+    jeton.logs("the files have changed, and hold from now on");
+    assert_ne!(serial(&jeton), first);
+    before.asks_for_health();
+    std::fs::remove_file(path("door.pem")).expect("a file");
+    jeton.logs("door.pem has no certificate");
+    before.asks_for_health();
+}
+
+/// A connection under TLS that asks again and again.
+struct Client {
+    child: std::process::Child,
+    answers: std::io::BufReader<std::process::ChildStdout>,
+}
+
+impl Client {
+    fn to(jeton: &crate::support::binary::Running, root: &Path) -> Self {
+        use std::process::{Command, Stdio};
+        let mut child = Command::new("openssl")
+            .args(["s_client", "-quiet", "-verify_quiet", "-CAfile"])
+            .arg(root)
+            .args(["-connect", &jeton.rls_address().to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl");
+        let answers = std::io::BufReader::new(child.stdout.take().expect("its output"));
+        Self { child, answers }
+    }
+
+    fn asks_for_health(&mut self) {
+        use std::io::{BufRead, Read, Write};
+        let input = self.child.stdin.as_mut().expect("its input");
+        input
+            .write_all(b"GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n")
+            .expect("sent");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("a line");
+        assert_eq!(line, "HTTP/1.1 200 OK\r\n");
+        while line != "\r\n" {
+            line.clear();
+            self.answers.read_line(&mut line).expect("a line");
+        }
+        self.answers.read_exact(&mut [0; 2]).expect("OK");
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 #[test]
 fn files_that_do_not_fit_are_named() {
     let folder = Folder::new();

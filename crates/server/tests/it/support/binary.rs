@@ -237,6 +237,15 @@ impl Running {
         super::curl(&[&format!("http://{}/metrics", self.api_address())])
     }
 
+    /// What it holds of memory, in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("its status");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        kib.expect("a size") * 1024
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill")
             .args([name, &self.child.id().to_string()])
