@@ -19,11 +19,12 @@ use jeton::{Clock, Gate};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::api::Api;
+use crate::api::{self, Api};
 use crate::door::Door;
 use crate::metrics::Metrics;
-use crate::proxy::Address;
+use crate::proxy::{self, Address};
 use crate::store::{self, Backend, Need, Opened};
+use crate::{resp, rls};
 use doors::Doors;
 pub use logging::start_logging;
 use open_files::{Connections, make_room};
@@ -103,22 +104,22 @@ impl Service {
 
     /// Where clients of the proxy connect.
     pub fn proxy_address(&self) -> Option<&Address> {
-        self.doors.proxy.as_ref().map(|door| door.address())
+        self.doors.proxy.as_ref().map(proxy::Bound::address)
     }
 
     /// Where clients of the API connect.
     pub fn api_address(&self) -> Option<&Address> {
-        self.doors.api.as_ref().map(|door| door.address())
+        self.doors.api.as_ref().map(api::Bound::address)
     }
 
     /// Where Redis clients connect.
     pub fn resp_address(&self) -> Option<&Address> {
-        self.doors.resp.as_ref().map(|door| door.address())
+        self.doors.resp.as_ref().map(resp::Bound::address)
     }
 
     /// Where Envoy connects.
     pub fn rls_address(&self) -> Option<&Address> {
-        self.doors.rls.as_ref().map(|door| door.address())
+        self.doors.rls.as_ref().map(rls::Bound::address)
     }
 
     /// Where the states are.

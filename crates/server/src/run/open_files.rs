@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(told(wanted(10_000), 1024), ["[proxy]"]);
         assert_eq!(told(wanted(10_001), 20_000), ["[proxy]"]);
         let both = |rls, api| Connections {
-            rls,
             api,
+            rls,
             ..wanted(0)
         };
         assert_eq!(told(both(10_000, 1024), 1024), ["[rls]"]);

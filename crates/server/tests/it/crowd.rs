@@ -19,6 +19,9 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";
 /// Longer than a test looks.
 const SLOW: Duration = Duration::from_secs(3);
 
+/// How long somebody waits for a place.
+const HELD: Duration = Duration::from_millis(300);
+
 fn policy(redis: &Proxy, upstream: &str, prefix: &str) -> String {
     format!(
         "[proxy]\nlisten = \"127.0.0.1:0\"\nupstream = \"{upstream}\"\nmax_in_flight = 2\n\
@@ -135,7 +138,6 @@ fn connections_beyond_the_most_wait_for_those_before_them() {
         "[api]\nlisten = \"127.0.0.1:0\"\nmax_connections = 2\n\
          [[rule]]\nname = \"a\"\nkey = \"global\"\nalgorithm = \"gcra\"\nrate = \"5/s\"\n",
     );
-    const HELD: Duration = Duration::from_millis(300);
     let held = [(); 2].map(|()| Raw::connect(jeton.api_address()));
     let mut third = Raw::connect(jeton.api_address());
     let begun = Instant::now();
