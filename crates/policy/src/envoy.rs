@@ -9,6 +9,8 @@
 mod folder;
 mod limit;
 mod metric;
+mod names;
+mod path;
 mod pattern;
 #[cfg(feature = "toml")]
 mod read;
@@ -22,6 +24,8 @@ mod yaml;
 #[cfg(feature = "toml")]
 pub(crate) use folder::load;
 pub use limit::Metadata;
+pub(crate) use names::PREFIX;
+pub use path::{DescriptorPath, PathEntry};
 pub(crate) use rules::{Domain, compile};
 pub use ruling::{AskedDescriptor, OwnLimit, Ruling, Rulings};
 pub use tree::{DescriptorLimit, Descriptors};

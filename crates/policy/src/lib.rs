@@ -65,7 +65,8 @@ pub use compiled::{
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use diff::{Change, Changes, Difference, RuleChange};
 pub use envoy::{
-    AskedDescriptor, DescriptorLimit, Descriptors, Metadata, OwnLimit, Ruling, Rulings, Unit,
+    AskedDescriptor, DescriptorLimit, DescriptorPath, Descriptors, Metadata, OwnLimit, PathEntry,
+    Ruling, Rulings, Unit,
 };
 pub use explain::{
     Condition, CostFrom, Explained, Outcome, PlanFound, Refusal, RuleExplained, ShownPart,

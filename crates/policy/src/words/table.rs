@@ -52,7 +52,7 @@ impl<'a> PolicyTable<'a> {
 
 impl fmt::Display for PolicyTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.policy.rules().iter().map(CompiledRule::words);
+        let rules = self.policy.told_rules().iter().map(CompiledRule::words);
         let rules: Vec<RuleWords> = rules.collect();
         let plural = if rules.len() == 1 { "" } else { "s" };
         let store = StoreWords::of(self.policy);

@@ -20,7 +20,8 @@ fn limits_are_rules_with_names_modes_and_words() {
     let window = user.quota().and_then(jeton_core::Quota::window).unwrap();
     assert_eq!(window.as_micros(), 7 * 86_400_000_000);
     let words = user.words();
-    assert!(words.scope.contains("of the domain shop"), "{words:?}");
+    assert_eq!(words.scope, "descriptors (user=*) of the domain shop");
+    assert_eq!(words.missing, "");
 }
 
 #[test]
@@ -57,6 +58,7 @@ fn a_reload_tells_what_becomes_of_each_limit() {
     let changes = new.diff(&old);
     assert!(changes.refused().is_empty());
     let told = changes.to_string();
+    assert!(!told.contains("limits of requests"), "{told}");
     assert!(
         told.contains("rule rls:d.a: changed, counters kept: limit 1 -> 2"),
         "{told}"
