@@ -102,7 +102,7 @@ impl<'a> Document<'a> {
 
     fn of(file: &'a str, loaded: &'a Result<Loaded, Report>) -> Self {
         let (rules, report) = match loaded {
-            Ok(loaded) => (loaded.policy.rules(), &loaded.report),
+            Ok(loaded) => (loaded.policy.told_rules(), &loaded.report),
             Err(report) => (&[][..], report),
         };
         Self {
