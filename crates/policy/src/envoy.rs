@@ -6,6 +6,8 @@
 //! they stand are refused. What is charged is the gate's affair.
 
 #[cfg(feature = "toml")]
+mod doubts;
+#[cfg(feature = "toml")]
 mod folder;
 mod limit;
 mod metric;

@@ -95,4 +95,4 @@ pub use settings::{
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};
-pub use words::{Apart, LimitWords, PolicyTable, RuleWords, StoreWords, worst_case};
+pub use words::{Apart, DoorWords, LimitWords, PolicyTable, RuleWords, StoreWords, worst_case};

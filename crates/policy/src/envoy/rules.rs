@@ -16,6 +16,8 @@ use crate::setting::Setting;
 pub(crate) struct Domain {
     pub(crate) name: String,
     pub(crate) descriptors: Vec<Descriptor>,
+    /// How many files speak of it.
+    pub(crate) files: usize,
 }
 
 /// The rule that counts limits which requests bring.
@@ -32,6 +34,7 @@ pub(crate) fn compile(domains: &[Domain], first: usize) -> (Descriptors, Vec<Rul
     for domain in domains {
         let branch = builder.branch(&domain.name, &domain.descriptors, &mut Vec::new());
         builder.tree.domain(&domain.name, branch);
+        builder.tree.files += domain.files;
     }
     // What it allows is what a request says; what it is called is for metrics and logs.
     builder.tree.own = Some(first + builder.rules.len());

@@ -21,6 +21,8 @@ pub struct Descriptors {
     limits: Vec<DescriptorLimit>,
     /// The rule under which limits are counted that requests bring.
     pub(super) own: Option<usize>,
+    /// How many files there are.
+    pub(super) files: usize,
 }
 
 /// One limit of a file of descriptors.
@@ -180,6 +182,16 @@ impl Descriptors {
     /// The index of the rule under which limits are counted that requests bring; the last of all.
     pub(crate) const fn own(&self) -> Option<usize> {
         self.own
+    }
+
+    /// How many files speak of them.
+    pub const fn files(&self) -> usize {
+        self.files
+    }
+
+    /// How many domains there are.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
     }
 
     /// Whether there is no file.

@@ -133,7 +133,8 @@ SIGHUP: reads the policy file, and the files it refers to, at once. A change is
 noticed without it within a second. It is checked first and put into force as a
 whole; no counter is refilled by it. A file with mistakes changes nothing: the
 log, /readyz, /v1/rules and the metric jeton_config_ok say so. So it is with
-changes of [proxy], [store] or [api] listen, which take a restart.")]
+what takes a restart: [proxy], [store], and of [api], [rls] and [resp] where
+they listen, tls, max_connections, max_in_flight and idle_timeout.")]
 pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
