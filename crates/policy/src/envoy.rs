@@ -9,6 +9,8 @@
 mod doubts;
 #[cfg(feature = "toml")]
 mod folder;
+#[cfg(feature = "toml")]
+mod hints;
 mod limit;
 mod metric;
 mod names;

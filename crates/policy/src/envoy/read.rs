@@ -97,6 +97,11 @@ impl Reader<'_, '_> {
     }
 
     fn file(&mut self, root: &Node) -> Option<File> {
+        if root.is_null() {
+            let fault = Fault::new(code::EMPTY, "this file says nothing");
+            let fix = "a `domain` with its `descriptors`; or take the file out of the folder";
+            return self.findings.error(root.mark, fault.fix(fix));
+        }
         let map = self.map(root, "a file of descriptors", ROOT)?;
         let domain = self.text(&map, "domain").unwrap_or_default();
         let descriptors = self.descriptors(&map);
