@@ -185,7 +185,10 @@ fn views() -> Vec<Route> {
         "explain",
         "Why a request would pass now, or not. Charges nothing.",
     )
-    .asks::<String>("request", "Method and target, such as `POST /login`.")
+    .asks::<String>(
+        "request",
+        "Method and target, such as `POST /login`; needed but for descriptors.",
+    )
     .asks::<IpAddr>("ip", "The client's address.")
     .asks::<String>("host", "The host.")
     .asks::<Vec<String>>(
