@@ -144,7 +144,7 @@ pub(crate) fn check(cx: &mut Context<'_>, table: &Table) -> Option<Meaning> {
     let (drafts, broken) = rules(cx, &root);
     across::check(cx, &drafts, &broken);
     across::debts_are_possible(cx, &settings, &drafts);
-    warnings::warn(cx, &root, &settings, &drafts);
+    warnings::warn(cx, &root, &settings, (&drafts, &domains));
     if cx.findings.has_errors() || cx.beside.errors() > 0 {
         return None;
     }

@@ -4,6 +4,7 @@ mod difference;
 mod settings;
 mod written;
 
+use std::collections::HashMap;
 use std::fmt;
 
 use jeton_wire::client_ip::Ipv6Prefix;
@@ -12,6 +13,7 @@ pub use self::difference::Difference;
 use self::difference::differences;
 use self::written::{identity, settings_of};
 use crate::compiled::{CompiledRule, Policy};
+use crate::envoy::DescriptorPath;
 
 /// What a policy changes when it takes the place of another. Its [`Display`](fmt::Display) is one
 /// line per rule.
@@ -96,18 +98,21 @@ impl Change {
 }
 
 impl Policy {
-    /// What changes if this policy takes the place of `old`. Rules are told apart by name.
+    /// What changes if this policy takes the place of `old`. Rules are told apart by name, limits of files
+    /// of descriptors by their path.
     pub fn diff(&self, old: &Self) -> Changes {
         let prefix = |policy: &Self| policy.settings().client_ip.ipv6_prefix;
         let prefixes = (prefix(self), prefix(old));
-        let here = self.rules().iter().map(|rule| RuleChange {
+        let (before, after) = (by_place(old), by_place(self));
+        let here = self.told_rules().iter().map(|rule| RuleChange {
             rule: rule.name().to_owned(),
-            change: old
-                .rule(rule.name())
-                .map_or(Change::Added, |(_, old)| changed(rule, old, prefixes)),
+            change: before
+                .get(&place(rule))
+                .map_or(Change::Added, |old| changed(rule, old, prefixes)),
         });
-        let is_gone = |rule: &&CompiledRule| self.rule(rule.name()).is_none();
-        let gone = old.rules().iter().filter(is_gone).map(|rule| RuleChange {
+        let is_gone = |rule: &&CompiledRule| !after.contains_key(&place(rule));
+        let gone = old.told_rules().iter().filter(is_gone);
+        let gone = gone.map(|rule| RuleChange {
             rule: rule.name().to_owned(),
             change: Change::Removed,
         });
@@ -116,6 +121,21 @@ impl Policy {
             adopted: settings::adopted(self.settings(), old.settings()),
             refused: settings::refused(self.settings(), old.settings()),
         }
+    }
+}
+
+/// What tells a rule from all others of a policy.
+type Place<'a> = (Option<&'a DescriptorPath>, &'a str);
+
+fn by_place(policy: &Policy) -> HashMap<Place<'_>, &CompiledRule> {
+    let rules = policy.told_rules().iter();
+    rules.map(|rule| (place(rule), rule)).collect()
+}
+
+fn place(rule: &CompiledRule) -> Place<'_> {
+    match &rule.rule().descriptor {
+        Some(path) => (Some(path), ""),
+        None => (None, rule.name()),
     }
 }
 

@@ -6,9 +6,15 @@
 //! they stand are refused. What is charged is the gate's affair.
 
 #[cfg(feature = "toml")]
+mod doubts;
+#[cfg(feature = "toml")]
 mod folder;
+#[cfg(feature = "toml")]
+mod hints;
 mod limit;
 mod metric;
+mod names;
+mod path;
 mod pattern;
 #[cfg(feature = "toml")]
 mod read;
@@ -22,6 +28,8 @@ mod yaml;
 #[cfg(feature = "toml")]
 pub(crate) use folder::load;
 pub use limit::Metadata;
+pub(crate) use names::PREFIX;
+pub use path::{DescriptorPath, PathEntry};
 pub(crate) use rules::{Domain, compile};
 pub use ruling::{AskedDescriptor, OwnLimit, Ruling, Rulings};
 pub use tree::{DescriptorLimit, Descriptors};

@@ -4,6 +4,7 @@
 //! looks up the reasons.
 
 mod key;
+mod limits;
 mod speaks;
 mod words;
 
@@ -75,6 +76,12 @@ pub enum Outcome {
     },
     /// It does not match.
     Unmet(Unmet),
+    /// It is a limit of a file of descriptors, and a descriptor of the request that looks like its own
+    /// leads elsewhere: a value is found before a `*`, and that before the key alone.
+    FoundBefore {
+        /// The limit that it leads to; `None` if there is none.
+        by: Option<String>,
+    },
     /// A list decides about the address before any rule does.
     NotAsked,
 }
@@ -121,6 +128,8 @@ pub enum Condition {
     Without,
     /// `header`: no line of that field has the value.
     Header,
+    /// None of the descriptors of the request leads to this limit of a file.
+    Descriptor,
 }
 
 /// What a rule makes of a request that it speaks of.

@@ -65,7 +65,8 @@ pub use compiled::{
 pub use diagnostic::{CODES, Code, Diagnostic, Fault, Report, Severity, Short};
 pub use diff::{Change, Changes, Difference, RuleChange};
 pub use envoy::{
-    AskedDescriptor, DescriptorLimit, Descriptors, Metadata, OwnLimit, Ruling, Rulings, Unit,
+    AskedDescriptor, DescriptorLimit, DescriptorPath, Descriptors, Metadata, OwnLimit, PathEntry,
+    Ruling, Rulings, Unit,
 };
 pub use explain::{
     Condition, CostFrom, Explained, Outcome, PlanFound, Refusal, RuleExplained, ShownPart,
@@ -94,4 +95,4 @@ pub use settings::{
 };
 pub use source::Source;
 pub use units::{Pace, parse_duration, parse_rate, parse_size, print_duration};
-pub use words::{Apart, LimitWords, PolicyTable, RuleWords, StoreWords, worst_case};
+pub use words::{Apart, DoorWords, LimitWords, PolicyTable, RuleWords, StoreWords, worst_case};

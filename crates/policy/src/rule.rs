@@ -16,6 +16,7 @@ pub use self::plans::Plans;
 pub use self::share::Share;
 pub(crate) use self::share::unfit;
 pub use self::terms::{Allowance, Terms};
+use crate::envoy::DescriptorPath;
 use crate::key::KeyPart;
 use crate::matching::Match;
 
@@ -65,6 +66,8 @@ pub struct Rule {
     /// `true` if keys must be shown as a fingerprint only: `secret_key = true`, or a key that
     /// holds a credential by its nature (`header:authorization`, `cookie:…`).
     pub secret_key: bool,
+    /// The limit of a file of descriptors that it is; none for a rule of the policy.
+    pub descriptor: Option<DescriptorPath>,
 }
 
 /// What a request gets whose key has a part missing.
@@ -105,6 +108,7 @@ impl Rule {
             trial: None,
             replaces: Vec::new(),
             secret_key,
+            descriptor: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod describe;
 mod disk;
+mod doors;
 mod leases;
 mod outage;
 mod promise;
@@ -13,6 +14,7 @@ mod worst;
 
 pub use describe::RuleWords;
 pub(crate) use describe::{allows, at_most};
+pub use doors::DoorWords;
 pub use promise::LimitWords;
 use store::span;
 pub use store::{Apart, StoreWords};

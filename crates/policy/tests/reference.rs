@@ -34,6 +34,7 @@ fn takes(shape: &Value) -> String {
         Some("integer") => {
             format!("{} to {}", shape["minimum"], shape["maximum"])
         }
+        Some("number") => "a number".to_owned(),
         Some("boolean") => "`true` `false`".to_owned(),
         Some("array") => format!("a list of {}", takes(&shape["items"])),
         Some("object") => "a table".to_owned(),
@@ -78,6 +79,7 @@ fn tables() -> String {
     for name in [
         "proxy",
         "api",
+        "rls",
         "resp",
         "store",
         "client_ip",
@@ -90,6 +92,8 @@ fn tables() -> String {
             &mut out,
         );
     }
+    let tls = &schema["properties"]["rls"]["properties"]["tls"];
+    section("`[rls]` tls", tls, &mut out);
     let cors = &schema["properties"]["answer"]["properties"]["cors"];
     section("`[answer]` cors", cors, &mut out);
     let rule = &schema["properties"]["rule"]["items"];
@@ -103,8 +107,52 @@ fn tables() -> String {
     section("`[[rule]]` count", &words["count"], &mut out);
     let cost = words["cost"]["anyOf"].as_array().unwrap().last().unwrap();
     section("`[[rule]]` cost", cost, &mut out);
+    let local = words["on_failure"]["anyOf"].as_array().unwrap();
+    section("`on_failure`", local.last().unwrap(), &mut out);
     out.push('\n');
     out
+}
+
+/// Every setting that is a table or has some in it, with a path to it.
+fn settings<'s>(path: &str, schema: &'s Value, out: &mut Vec<(String, &'s Value)>) {
+    for (name, setting) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        settings(&path, setting, out);
+        out.push((path, setting));
+    }
+    settings_within(path, schema, out);
+}
+
+fn settings_within<'s>(path: &str, schema: &'s Value, out: &mut Vec<(String, &'s Value)>) {
+    let several = schema["anyOf"].as_array().into_iter().flatten();
+    let others = [&schema["items"], &schema["additionalProperties"]];
+    for schema in several.chain(others).filter(|schema| schema.is_object()) {
+        settings(path, schema, out);
+    }
+}
+
+#[test]
+fn nothing_in_the_schema_is_missing_on_the_page() {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let schema = jeton_policy::schema();
+    let mut all = Vec::new();
+    settings("", &schema, &mut all);
+    assert!(all.len() > 80, "{}", all.len());
+    for (path, setting) in all {
+        let name = path.rsplit('.').next().unwrap_or_default();
+        let is_section = path.matches('.').count() == 1;
+        let is_told = if is_section {
+            page.contains(&format!("\n## `[{name}]`"))
+                || page.contains(&format!("\n## `[[{name}]]`"))
+        } else {
+            let says = setting["description"].as_str().unwrap_or_default();
+            let mut rows = page
+                .lines()
+                .filter(|line| line.starts_with(&format!("| `{name}` |")));
+            rows.any(|row| row.contains(&says.replace('|', "\\|")))
+        };
+        assert!(is_told, "docs/policy.md says nothing of {path}");
+    }
 }
 
 /// Answers every reference, as a machine does that was set up.

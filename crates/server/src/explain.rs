@@ -4,6 +4,7 @@
 //! [`Document`], which is JSON, or text for a terminal.
 
 mod client;
+mod descriptors;
 mod document;
 mod lines;
 mod question;

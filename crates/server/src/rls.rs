@@ -6,7 +6,7 @@
 //! limited by is the gate's affair: this only carries it there and back.
 
 mod answer;
-mod headers;
+pub(crate) mod headers;
 mod json;
 mod listen;
 pub mod messages;

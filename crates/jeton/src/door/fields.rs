@@ -104,7 +104,14 @@ impl Answered {
     /// The limit fields of this answer, in the dialects of its policy; none if no counter that
     /// clients are told of decided.
     pub fn limit_fields(&self) -> LimitFields {
-        let told: SmallVec<[Told<'_>; 3]> = self.told().iter().map(Told::from).collect();
+        let all = self.told();
+        let mut told: SmallVec<[Told<'_>; 3]> = SmallVec::new();
+        for one in all.iter().map(Told::from) {
+            // Of several counters of one rule the one that matters most: an item has a name of its own.
+            if !told.iter().any(|before| before.name == one.name) {
+                told.push(one);
+            }
+        }
         limit_fields(self.policy().settings().answer.headers, &told)
     }
 }

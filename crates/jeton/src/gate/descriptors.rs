@@ -12,6 +12,7 @@
 //! Refunds are apart from both: they are always carried out.
 
 mod draft;
+mod explain;
 mod facts;
 mod finish;
 mod outline;
@@ -21,17 +22,18 @@ mod statuses;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use jeton_core::{Cost, Decision, StoreError};
-use jeton_policy::Unit;
+use jeton_policy::{AskedDescriptor, Unit};
 use smallvec::SmallVec;
 
-use super::Gate;
 use super::guard::Reply;
 use super::outage::Kept;
 use super::scratch::{Scratch, with_scratch};
+use super::{Gate, Live};
 use crate::Answered;
-use draft::Draft;
+use draft::{Draft, Intent};
 use finish::Finished;
 use outline::Outline;
 
@@ -68,6 +70,15 @@ pub struct DescriptorRequest<'a> {
 }
 
 impl DescriptorRequest<'_> {
+    /// What limits of files of descriptors are asked.
+    fn asked(&self) -> SmallVec<[AskedDescriptor<'_>; 4]> {
+        let asked = self.descriptors.iter().map(|one| AskedDescriptor {
+            entries: one.entries,
+            limit: one.limit,
+        });
+        asked.collect()
+    }
+
     /// What a descriptor asks of its own limit.
     fn hits(&self, descriptor: &Descriptor<'_>) -> Hits {
         let cost = self.cost.unwrap_or(Cost::ONE);
@@ -182,14 +193,24 @@ impl Gate {
     /// ```
     pub fn rule(&self, request: &DescriptorRequest<'_>) -> Ruling {
         let live = self.0.live.load_full();
-        let reading = self.0.clock.reading();
+        self.rule_under(&live, request, self.0.clock.reading(), Intent::Decide)
+    }
+
+    fn rule_under(
+        &self,
+        live: &Arc<Live>,
+        request: &DescriptorRequest<'_>,
+        reading: jeton_core::Reading,
+        intent: Intent,
+    ) -> Ruling {
         with_scratch(|scratch| {
             let Scratch {
                 buffers,
                 answers,
                 rulings,
             } = scratch;
-            let draft = Draft::of(&live, request, reading.at(), buffers, rulings);
+            let when = (reading.at(), intent);
+            let draft = Draft::of(live, request, when, buffers, rulings);
             let ops = draft.ops();
             let outline = draft.outline;
             if outline.is_empty() {

@@ -454,3 +454,37 @@ async fn a_store_that_answers_later_says_the_same() {
     store.set(Fault::None);
     assert_eq!(remaining(&gate, "ten"), 8);
 }
+
+/// Whatever is asked, and whoever charges denials: an explanation changes no counter and no meter.
+#[tokio::test]
+async fn what_is_explained_is_what_would_be_decided_and_changes_nothing() {
+    for more in ["", "on_deny = \"charge\"\n"] {
+        let gate = gate(more);
+        assert!(said(&gate, &["one"]).0);
+        let (rule, _) = gate
+            .policy()
+            .rule("rls:d.one")
+            .map(|(at, rule)| (at, rule.id()))
+            .unwrap();
+        let counted = || RuleOutcome::ALL.map(|outcome| gate.tally().rule(rule, outcome));
+        let before = counted();
+        for (hits, passes) in [(None, false), (Some(Hits::Refund(Cost::new(1))), true)] {
+            let descriptors = [Descriptor {
+                entries: &[("one", "x")],
+                limit: None,
+                hits,
+            }];
+            let request = DescriptorRequest {
+                domain: "d",
+                descriptors: &descriptors,
+                cost: None,
+            };
+            let explained = gate.explain_descriptors(&request).await;
+            assert_eq!(explained.answered.allowed(), passes, "{more:?} {hits:?}");
+            let limits = &explained.policy.rules;
+            assert_eq!((limits.len(), &limits[0].rule[..]), (9, "rls:d.one"));
+        }
+        assert_eq!(remaining(&gate, "one"), 0, "{more:?}");
+        assert_eq!(counted(), before);
+    }
+}

@@ -30,7 +30,7 @@ pub(super) const RLS: Vocabulary = Vocabulary {
         MAX_IN_FLIGHT,
         word(
             "envoy_config",
-            Shape::Text(Form::File),
+            Shape::Text(Form::Descriptors),
             "The folder of files of envoyproxy/ratelimit, loaded as they are.",
         ),
         word(
@@ -72,13 +72,13 @@ const TLS: Vocabulary = Vocabulary {
     known: &[
         word(
             "cert",
-            Shape::Text(Form::File),
+            Shape::Text(Form::Pem),
             "The chain of certificates that is shown to callers.",
         ),
-        word("key", Shape::Text(Form::File), "The private key to it."),
+        word("key", Shape::Text(Form::Pem), "The private key to it."),
         word(
             "client_ca",
-            Shape::Text(Form::File),
+            Shape::Text(Form::Pem),
             "Whose certificates callers have to show.",
         ),
     ],

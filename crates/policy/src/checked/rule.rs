@@ -9,6 +9,7 @@ use super::matches::matches;
 use super::{Draft, Marks, failure, plans, settling};
 use crate::compiled::BROUGHT;
 use crate::diagnostic::{Fault, code};
+use crate::envoy::PREFIX;
 use crate::key::KeyPart;
 use crate::language::names;
 use crate::matching::Match;
@@ -94,6 +95,11 @@ fn name(cx: &mut Context<'_>, section: &Section<'_>) -> Option<String> {
         if name == BROUGHT {
             let what =
                 format!("{name:?} is the rule whose quotas come with the commands of [resp]");
+            return Err(Fault::new(code::NAME, what).fix("another name"));
+        }
+        if name.starts_with(PREFIX) {
+            let what =
+                format!("names that begin with {PREFIX:?} are those of limits in files of [rls]");
             return Err(Fault::new(code::NAME, what).fix("another name"));
         }
         if is_policy_name(name) {

@@ -13,6 +13,7 @@ use jeton_wire::client_ip::{Prefixes, Source, Trust};
 use super::Draft;
 use super::addresses::shown;
 use crate::diagnostic::{Fault, code};
+use crate::envoy::Domain;
 use crate::raw::{Context, Section, Value};
 use crate::rule::{Allowance, Mode};
 use crate::settings::Settings;
@@ -26,7 +27,7 @@ pub(super) fn warn(
     cx: &mut Context<'_>,
     root: &Section<'_>,
     settings: &Settings,
-    drafts: &[Draft],
+    (drafts, domains): (&[Draft], &[Domain]),
 ) {
     let has_files = settings
         .rls
@@ -61,6 +62,7 @@ pub(super) fn warn(
     // Of a policy that is refused nobody knows what its rules would leave each other.
     if !cx.findings.has_errors() {
         reach::warn(cx, settings, drafts);
+        reach::warn_about_domains(cx, drafts, domains);
         forged::warn(cx, drafts);
     }
 }

@@ -5,6 +5,7 @@ use jeton_wire::client_ip::Ipv6Prefix;
 use sha2::{Digest, Sha256};
 
 use super::charge::Counter;
+use crate::envoy::PREFIX;
 use crate::key::KeyPart;
 use crate::rule::Rule;
 
@@ -12,7 +13,7 @@ use crate::rule::Rule;
 /// the parts of the key, each preceded by its length in eight bytes.
 ///
 /// The same on every node and after every restart; another name or another key is another
-/// counter, another limit is not. What a part means is spelled out: `client-ip` carries the
+/// counter, another limit is not. A limit of a file of descriptors is told by its path instead of its name. What a part means is spelled out: `client-ip` carries the
 /// prefix in force, and `path` whether letters tell case apart.
 pub(super) fn rule_id(rule: &Rule, prefix: Ipv6Prefix, counter: Counter) -> RuleId {
     let counter = match counter {
@@ -25,7 +26,10 @@ pub(super) fn rule_id(rule: &Rule, prefix: Ipv6Prefix, counter: Counter) -> Rule
         KeyPart::Path if rule.matches.match_case => "path:match-case".to_owned(),
         part => part.to_string(),
     });
-    id_of(counter, &rule.name, parts)
+    match &rule.descriptor {
+        Some(path) => id_of(counter, PREFIX, path.texts().chain(parts)),
+        None => id_of(counter, &rule.name, parts),
+    }
 }
 
 /// The same of words.

@@ -67,6 +67,17 @@ impl Orders {
         self.rules.get(rule)?.mode
     }
 
+    /// The override of one key of a rule that is in force, and when it ends.
+    pub(crate) fn override_of(
+        &self,
+        rule: usize,
+        key: &[u8],
+        now: Micros,
+    ) -> Option<(Allowance, End)> {
+        let altered = self.of_key(rule, key)?.altered(now)?;
+        Some((altered.allowance, altered.until))
+    }
+
     /// What is set for one key of a rule.
     pub(super) fn of_key(&self, rule: usize, key: &[u8]) -> Option<&OfKey> {
         let keys = &self.rules.get(rule)?.keys;

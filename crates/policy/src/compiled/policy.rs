@@ -117,7 +117,17 @@ impl Policy {
         self.rules.get(..self.own).unwrap_or_default()
     }
 
-    /// The rules in the order of the file; behind them the limits of descriptors.
+    /// The rules of the file and the limits of descriptors: all but the one that limits are counted
+    /// under which requests bring.
+    pub fn told_rules(&self) -> &[CompiledRule] {
+        let end = self.descriptors.own().unwrap_or(self.rules.len());
+        self.rules.get(..end).unwrap_or(&self.rules)
+    }
+
+    /// The rules in the order of the file; behind them the limits of descriptors, and with [`Rls`] the
+    /// rule that limits are counted under which requests bring.
+    ///
+    /// [`Rls`]: crate::Rls
     pub fn rules(&self) -> &[CompiledRule] {
         &self.rules
     }

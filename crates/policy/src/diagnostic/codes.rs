@@ -139,6 +139,7 @@ codes! {
     BOUND_OF_NOTHING = "W118" "A bound of memory in which nothing is kept.";
     NO_FILE = "W119" "A file that is named and is not there.";
     NO_TIME_TO_SYNC = "W120" "A timeout shorter than a disk takes.";
+    DESCRIPTORS = "W121" "Something about descriptors that is allowed, and hardly meant.";
     HEADER_NOT_READ = "W201" "A header that names clients is sent, and not read.";
     ONE_ADDRESS = "W202" "All clients seem to stand behind one address.";
     NO_CLIENT_ADDRESS = "W203" "A request came without a client's address.";

@@ -70,11 +70,11 @@ pub(super) fn identity(rule: &CompiledRule, prefix: Ipv6Prefix) -> Vec<Written> 
     all
 }
 
-/// Everything that can be written in a rule, but its name. Taken apart without a `..`, so that no
+/// Everything that can be written in a rule, but what tells it from others. Taken apart without a `..`, so that no
 /// setting that comes later is forgotten here.
 pub(super) fn settings_of(rule: &Rule) -> Vec<Written> {
     let Rule {
-        name: _,
+        name,
         matches,
         key: _,
         missing,
@@ -91,8 +91,13 @@ pub(super) fn settings_of(rule: &Rule) -> Vec<Written> {
         trial,
         replaces,
         secret_key,
+        descriptor,
     } = rule;
     let mut all = vec![key(rule)];
+    // Rules are told apart by name; these are not, and are called otherwise when another is like them.
+    if descriptor.is_some() {
+        all.push(Written::new("name", name));
+    }
     conditions(matches, &mut all);
     all.extend(algorithm.map(|word| Written::new("algorithm", word)));
     let own = settings_of_allowance(allowance);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::doubts::{self, Replaced};
 use super::limit::Descriptor;
 use super::read::{self, File};
 use super::rules::Domain;
@@ -27,11 +28,20 @@ pub(crate) fn load(
         Ok(files) => files,
         Err(why) => return cx.error(mark, unreadable(folder, &why, true)),
     };
+    if files.is_empty() {
+        let fault = Fault::new(code::DESCRIPTORS, format!("the folder {folder:?} is empty"));
+        let fault = fault.label("so no file limits any descriptor");
+        cx.findings.warning(
+            mark,
+            fault.fix("files of envoyproxy/ratelimit; or leave envoy_config out"),
+        );
+    }
     let mut domains = Domains {
         merges: merges_domains,
         before: HashMap::new(),
         list: Vec::new(),
     };
+    let mut replaced: Vec<(Source, String, Vec<Replaced>)> = Vec::new();
     let mut is_sound = true;
     for path in &files {
         let text = match cx.text(path) {
@@ -44,10 +54,22 @@ pub(crate) fn load(
         };
         let source = Source::new(cx.shown(path), text);
         let mut findings = Findings::new(&source);
-        if let Some(file) = read::read(source.text(), &mut findings) {
+        let mut names = None;
+        if let Some(mut file) = read::read(source.text(), &mut findings) {
+            names = Some((file.domain.clone(), std::mem::take(&mut file.replaced)));
             domains.add(file, source.name(), &mut findings);
         }
         is_sound &= !findings.has_errors();
+        cx.beside.extend(findings.into_report());
+        let names = names.filter(|(_, names)| !names.is_empty());
+        replaced.extend(names.map(|(domain, names)| (source, domain, names)));
+    }
+    // A name may stand in another file of its domain.
+    let replaced = replaced.iter().filter(|_| is_sound);
+    for (source, domain, names) in replaced {
+        let domain = domains.list.iter().find(|own| own.name == *domain);
+        let mut findings = Findings::new(source);
+        doubts::replaces_nothing(domain, names, &mut findings);
         cx.beside.extend(findings.into_report());
     }
     is_sound.then_some(domains.list)
@@ -65,6 +87,7 @@ impl Domains {
             domain,
             domain_mark,
             descriptors,
+            replaced: _,
         } = file;
         let Some(before) = self.before.get(&domain) else {
             let at = self.list.len();
@@ -73,6 +96,7 @@ impl Domains {
             self.list.push(Domain {
                 name: domain,
                 descriptors: descriptors.into_iter().map(|(one, _)| one).collect(),
+                files: 1,
             });
             return;
         };
@@ -87,6 +111,7 @@ impl Domains {
         let Some(own) = self.list.get_mut(before.at) else {
             return;
         };
+        own.files += 1;
         let tuple = |one: &Descriptor| (one.key.clone(), one.value.clone());
         for (descriptor, mark) in descriptors {
             if own

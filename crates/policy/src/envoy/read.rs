@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use jeton_core::MAX_LIMIT;
 
+use super::doubts::{self, Replaced};
 use super::limit::{Descriptor, Limit, Metadata, Per};
 use super::unit::Unit;
 use super::yaml::{self, Node, Value};
@@ -42,16 +43,33 @@ pub(super) struct File {
     pub(super) domain: String,
     pub(super) domain_mark: Mark,
     pub(super) descriptors: Vec<(Descriptor, Mark)>,
+    /// What its limits replace.
+    pub(super) replaced: Vec<Replaced>,
 }
 
 /// Reads a file. Mistakes become findings; `None` if it has no domain.
 pub(super) fn read(text: &str, findings: &mut Findings<'_>) -> Option<File> {
     let root = yaml::parse(text, findings)?;
-    Reader { findings }.file(&root)
+    let mut reader = Reader {
+        findings,
+        replaced: Vec::new(),
+        doubts: Vec::new(),
+    };
+    let file = reader.file(&root);
+    // What was read wrong may be what seems to be missing.
+    if !reader.findings.has_errors() {
+        for (mark, doubt) in reader.doubts {
+            reader.findings.warning(mark, doubt);
+        }
+    }
+    file
 }
 
 struct Reader<'a, 'f> {
     findings: &'a mut Findings<'f>,
+    replaced: Vec<Replaced>,
+    /// What is allowed, and hardly meant.
+    doubts: Vec<(Mark, Fault)>,
 }
 
 /// The known entries of one map.
@@ -78,7 +96,12 @@ impl Reader<'_, '_> {
         let _: Option<()> = self.findings.error(mark, fault);
     }
 
-    fn file(mut self, root: &Node) -> Option<File> {
+    fn file(&mut self, root: &Node) -> Option<File> {
+        if root.is_null() {
+            let fault = Fault::new(code::EMPTY, "this file says nothing");
+            let fix = "a `domain` with its `descriptors`; or take the file out of the folder";
+            return self.findings.error(root.mark, fault.fix(fix));
+        }
         let map = self.map(root, "a file of descriptors", ROOT)?;
         let domain = self.text(&map, "domain").unwrap_or_default();
         let descriptors = self.descriptors(&map);
@@ -93,6 +116,7 @@ impl Reader<'_, '_> {
             domain,
             domain_mark: map.mark_of("domain"),
             descriptors,
+            replaced: std::mem::take(&mut self.replaced),
         })
     }
 
@@ -113,6 +137,7 @@ impl Reader<'_, '_> {
             }
             all.push((descriptor, mark));
         }
+        doubts::leaves(&all, &mut self.doubts);
         all
     }
 
@@ -163,6 +188,10 @@ impl Reader<'_, '_> {
         let word = self.text(&map, "unit").filter(|word| !word.is_empty());
         let unit = word.as_deref().and_then(Unit::of_word);
         let requests = self.requests(&map);
+        if unit.is_some() && map.get("requests_per_unit").is_none() {
+            self.doubts
+                .push((map.mark_of("unit"), doubts::denies_all()));
+        }
         let name = self.text(&map, "name").filter(|name| !name.is_empty());
         let replaces = self.replaces(&map, name.as_deref());
         if unlimited && unit.is_some() {
@@ -233,6 +262,10 @@ impl Reader<'_, '_> {
                 let fault = Fault::new(code::REPLACES, format!("{name:?} cannot replace itself"));
                 self.error(entry.mark_of("name"), fault.fix("leave it out"));
             }
+            self.replaced.push(Replaced {
+                name: name.clone(),
+                mark: entry.mark_of("name"),
+            });
             names.push(name);
         }
         names

@@ -1,14 +1,11 @@
 //! Limits of descriptors as rules: each is one, with a name, a key and a counter as all others have.
 
-use std::collections::HashSet;
-use std::fmt::Write;
-
 use jeton_core::Anchor;
-use jeton_wire::ratelimit::MAX_NAME_LEN;
-use sha2::{Digest, Sha256};
 
 use super::limit::{Descriptor, Limit, Per};
 use super::metric::segments;
+use super::names::Names;
+use super::path::DescriptorPath;
 use super::tree::{Descriptors, Telling};
 use crate::key::KeyPart;
 use crate::rule::{Allowance, Mode, Rule, Terms};
@@ -19,6 +16,8 @@ use crate::setting::Setting;
 pub(crate) struct Domain {
     pub(crate) name: String,
     pub(crate) descriptors: Vec<Descriptor>,
+    /// How many files speak of it.
+    pub(crate) files: usize,
 }
 
 /// The rule that counts limits which requests bring.
@@ -29,12 +28,13 @@ pub(crate) fn compile(domains: &[Domain], first: usize) -> (Descriptors, Vec<Rul
     let mut builder = Builder {
         tree: Descriptors::default(),
         rules: Vec::new(),
-        names: HashSet::new(),
+        names: Names::of(domains),
         first,
     };
     for domain in domains {
         let branch = builder.branch(&domain.name, &domain.descriptors, &mut Vec::new());
         builder.tree.domain(&domain.name, branch);
+        builder.tree.files += domain.files;
     }
     // What it allows is what a request says; what it is called is for metrics and logs.
     builder.tree.own = Some(first + builder.rules.len());
@@ -46,7 +46,7 @@ pub(crate) fn compile(domains: &[Domain], first: usize) -> (Descriptors, Vec<Rul
 struct Builder {
     tree: Descriptors,
     rules: Vec<Rule>,
-    names: HashSet<String>,
+    names: Names,
     first: usize,
 }
 
@@ -80,7 +80,9 @@ impl Builder {
                 anchor: Anchor::Epoch,
             }),
         };
-        let mut rule = Rule::new(self.name(domain, path), key(path), allowance);
+        let name = self.names.name(domain, path);
+        let mut rule = Rule::new(name, key(path), allowance);
+        rule.descriptor = Some(DescriptorPath::of(domain, path));
         rule.matches.domains = vec![Setting::literal(domain.to_owned())];
         if let Allowance::Quota(_) = allowance {
             rule.algorithm = Some("fixed-window");
@@ -91,31 +93,6 @@ impl Builder {
         self.rules.push(rule);
         let index = self.first + self.rules.len() - 1;
         self.tree.limit_of(limit, index, segments(path))
-    }
-
-    /// As the reference service calls it in its metrics, cut to what a name may be. It is also what the
-    /// counter is told by, so two paths never have the same.
-    fn name(&mut self, domain: &str, path: &[&Descriptor]) -> String {
-        let mut name = format!("rls:{domain}");
-        for Descriptor { key, value, .. } in path {
-            let value = value.as_deref().unwrap_or_default();
-            let joint = if value.is_empty() { "" } else { "_" };
-            // Writing to a text does not fail.
-            let _ = write!(name, ".{key}{joint}{value}");
-        }
-        let fits = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
-        let shown: String = name
-            .chars()
-            .map(|c| if fits(c) { c } else { '?' })
-            .collect();
-        if shown == name && shown.len() <= MAX_NAME_LEN && self.names.insert(shown.clone()) {
-            return shown;
-        }
-        let hash = hash(domain, path);
-        let cut: String = shown.chars().take(MAX_NAME_LEN - hash.len()).collect();
-        let name = cut + &hash;
-        self.names.insert(name.clone());
-        name
     }
 }
 
@@ -135,27 +112,4 @@ fn key(path: &[&Descriptor]) -> Vec<KeyPart> {
         parts.push(KeyPart::Global);
     }
     parts
-}
-
-/// 64 bits of SHA-256 over the path, each text with its length.
-fn hash(domain: &str, path: &[&Descriptor]) -> String {
-    let mut hash = Sha256::new();
-    let mut feed = |text: Option<&str>| {
-        let length = text.map_or(u64::MAX, |text| text.len() as u64);
-        hash.update(length.to_be_bytes());
-        hash.update(text.unwrap_or_default());
-    };
-    feed(Some(domain));
-    for Descriptor { key, value, .. } in path {
-        feed(Some(key));
-        feed(value.as_deref());
-    }
-    let digest = hash.finalize();
-    digest
-        .iter()
-        .take(8)
-        .fold(String::from("~"), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

@@ -21,6 +21,8 @@ pub struct Descriptors {
     limits: Vec<DescriptorLimit>,
     /// The rule under which limits are counted that requests bring.
     pub(super) own: Option<usize>,
+    /// How many files there are.
+    pub(super) files: usize,
 }
 
 /// One limit of a file of descriptors.
@@ -36,7 +38,7 @@ pub struct DescriptorLimit {
     pub quota_mode: bool,
     /// What is told of a descriptor that passed.
     pub metadata: Option<Metadata>,
-    pub(super) replaces: Vec<String>,
+    pub(crate) replaces: Vec<String>,
     /// What it is counted by where values of requests take part.
     pub(super) metric: Option<Box<[Segment]>>,
 }
@@ -177,6 +179,21 @@ impl Descriptors {
         self.domains.insert(name.into(), branch);
     }
 
+    /// The index of the rule under which limits are counted that requests bring; the last of all.
+    pub(crate) const fn own(&self) -> Option<usize> {
+        self.own
+    }
+
+    /// How many files speak of them.
+    pub const fn files(&self) -> usize {
+        self.files
+    }
+
+    /// How many domains there are.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
     /// Whether there is no file.
     pub fn is_empty(&self) -> bool {
         self.domains.is_empty()
@@ -194,7 +211,7 @@ impl Descriptors {
 
     /// The limit of a descriptor, by its number. What tells its counter from others of the limit is
     /// appended to `key`.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         domain: &str,
         entries: &[(&str, &str)],

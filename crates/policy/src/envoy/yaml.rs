@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
+use super::hints;
 use crate::diagnostic::{Fault, Findings, code};
 use crate::source::Mark;
 
@@ -235,15 +236,18 @@ impl<'t> Reader<'t> {
                     let at = self.at(error.marker().index());
                     let fault =
                         Fault::new(code::SYNTAX, format!("this is not YAML: {}", error.info()));
-                    return findings.error(
-                        Mark::from(at..at + 1),
-                        fault.fix("take it out, or put the text in \"quotes\""),
-                    );
+                    return findings
+                        .error(Mark::from(at..at + 1), fault.fix(hints::of(error.info())));
                 }
             };
             let mark = self.mark(span);
             if let Err(fault) = self.take(event, mark) {
-                return findings.error(mark, fault);
+                // The first of two stays, and whatever else is wrong is told as well.
+                let goes_on = fault.code == code::DUPLICATE;
+                let nothing = findings.error(mark, fault);
+                if !goes_on {
+                    return nothing;
+                }
             }
         }
         Some(self.root.unwrap_or_else(|| Node::null(Mark::default())))
@@ -266,6 +270,10 @@ impl<'t> Reader<'t> {
                 None => Ok(()),
             },
             Event::Alias(anchor) => self.alias(anchor, mark),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                let fault = Fault::new(code::SYNTAX, "a file of descriptors is one document");
+                Err(fault.fix("a file for each domain: what begins here in one of its own"))
+            }
             _ => Ok(()),
         }
     }

@@ -41,6 +41,7 @@ impl Condition {
             Self::With => "with",
             Self::Without => "without",
             Self::Header => "header",
+            Self::Descriptor => "descriptor",
         }
     }
 }
@@ -57,6 +58,7 @@ impl fmt::Display for Unmet {
             Condition::With => write!(f, "no {}", words()),
             Condition::Without => write!(f, "{} is there", words()),
             Condition::Header => write!(f, "no {wanted} header with the value asked for"),
+            Condition::Descriptor => write!(f, "no descriptor is {wanted}"),
         }
     }
 }
@@ -93,6 +95,10 @@ impl fmt::Display for Outcome {
                 write!(f, "no {}, and missing = \"skip\"", part(absent))
             }
             Self::Unmet(unmet) => unmet.fmt(f),
+            Self::FoundBefore { by: Some(by) } => write!(f, "{by} is found before it"),
+            Self::FoundBefore { by: None } => {
+                f.write_str("a descriptor is found before it that has no limit there")
+            }
             Self::NotAsked => f.write_str("a list decides before any rule"),
         }
     }

@@ -42,8 +42,12 @@ pub(crate) enum Form {
     Prefix,
     /// The name of a file.
     File,
+    /// The name of a file in PEM, of this process's own.
+    Pem,
     /// The name of a folder.
     Folder,
+    /// The name of a folder of files of descriptors.
+    Descriptors,
     /// A duration, or `always`.
     Sync,
     /// What nobody is to know.
@@ -91,7 +95,12 @@ impl Form {
                 any(&redis_url::schemes()).replace('+', r"\+")
             ),
             Self::Prefix => r"^[!-)+->@-Z^-z|~]{0,64}$".to_owned(),
-            Self::Domain | Self::File | Self::Folder | Self::Secret => r"[\s\S]".to_owned(),
+            Self::Domain
+            | Self::File
+            | Self::Pem
+            | Self::Folder
+            | Self::Descriptors
+            | Self::Secret => r"[\s\S]".to_owned(),
             Self::Sync => format!("^(always|[0-9]+({}))$", any(&units::duration_words())),
             Self::HeaderName => r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$".to_owned(),
         }
@@ -145,6 +154,8 @@ impl Form {
             ],
             Self::Prefix => &["shop:"],
             Self::Folder => &["jeton-data", "/var/lib/jeton"],
+            Self::Pem => &["door.pem", "/etc/jeton/door.pem"],
+            Self::Descriptors => &["ratelimit", "/data/ratelimit/config"],
             Self::Sync => &["1s", "100ms", "always"],
             Self::File => &["root.pem", "/etc/ssl/redis-root.pem"],
             Self::Origin => &["https://app.example", "http://localhost:5173"],

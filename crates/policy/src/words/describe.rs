@@ -98,7 +98,7 @@ impl RuleWords {
         Self {
             name: rule.name.clone(),
             meaning: meaning(rule),
-            scope: scope(&rule.matches),
+            scope: scope(rule),
             missing: missing(rule),
             at_most,
             interval,

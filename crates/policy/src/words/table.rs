@@ -4,9 +4,8 @@ use std::fmt;
 
 use jeton_wire::ratelimit::MAX_NAME_LEN;
 
-use super::{LimitWords, RuleWords, StoreWords};
+use super::{DoorWords, LimitWords, RuleWords, StoreWords};
 use crate::compiled::{CompiledRule, Policy};
-use crate::settings::{DoorLimits, Resp};
 use crate::units::grouped;
 
 /// A policy as a table: each rule in words and the most it lets through per key.
@@ -42,6 +41,8 @@ pub struct PolicyTable<'a> {
 const MEANING: usize = 48;
 /// Columns of what is said of the store.
 const LINE: usize = 90;
+/// Columns of what is said of a door.
+const DOOR: usize = 110;
 
 impl<'a> PolicyTable<'a> {
     /// The table of a policy that was read from `name`.
@@ -52,7 +53,7 @@ impl<'a> PolicyTable<'a> {
 
 impl fmt::Display for PolicyTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.policy.rules().iter().map(CompiledRule::words);
+        let rules = self.policy.told_rules().iter().map(CompiledRule::words);
         let rules: Vec<RuleWords> = rules.collect();
         let plural = if rules.len() == 1 { "" } else { "s" };
         let store = StoreWords::of(self.policy);
@@ -69,8 +70,12 @@ impl fmt::Display for PolicyTable<'_> {
                 "  doors: none; `jeton serve` needs [proxy], [api], [rls] or [resp], a library none"
             )?;
         }
-        if let Some(resp) = &settings.resp {
-            writeln!(f, "  resp: {}", of_resp(resp))?;
+        // Of the other two the address says it all.
+        for door in DoorWords::all(self.policy) {
+            if matches!(door.door, "rls" | "resp") {
+                let lines = wrap(&format!("{}: {}", door.door, door.meaning), DOOR);
+                writeln!(f, "  {}", lines.join("\n      "))?;
+            }
         }
         if rules.is_empty() {
             return Ok(());
@@ -99,24 +104,6 @@ impl fmt::Display for PolicyTable<'_> {
         let widths = [names, words, second, minute];
         rows.iter().try_for_each(|row| row.write(f, widths))
     }
-}
-
-/// What Redis clients find.
-fn of_resp(resp: &Resp) -> String {
-    let who = match (&resp.token, &resp.admin_token) {
-        (None, None) => "open to this machine",
-        (Some(_), None) => "for clients with the token",
-        (None, Some(_)) => "open to this machine, resets for operators",
-        (Some(_), Some(_)) => "for clients with the token, resets for operators",
-    };
-    let DoorLimits {
-        max_connections,
-        max_in_flight,
-    } = resp.limits;
-    format!(
-        "Redis clients at {}, {who}; at most {max_connections} connections, {max_in_flight} decisions at once",
-        resp.listen
-    )
 }
 
 /// One limit, laid out: that of a rule, or below it one of a plan or on trial.

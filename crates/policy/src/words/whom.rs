@@ -9,6 +9,10 @@ use crate::rule::{Allowance, Missing, Rule};
 /// Parts that a request may lack though the rule speaks of it. Whether a client has an address is
 /// up to the door, not to the client.
 pub(super) fn missing(rule: &Rule) -> String {
+    // Descriptors that lack an entry are not those of this limit.
+    if rule.descriptor.is_some() {
+        return String::new();
+    }
     let sent = |part: &&KeyPart| {
         matches!(
             part,
@@ -64,7 +68,11 @@ pub(crate) fn part(part: &KeyPart) -> String {
 }
 
 /// Values of header fields are left out: they may be what a client proves itself by.
-pub(super) fn scope(matches: &Match) -> String {
+pub(super) fn scope(rule: &Rule) -> String {
+    if let Some(path) = &rule.descriptor {
+        return format!("descriptors {path}");
+    }
+    let matches = &rule.matches;
     fn any<T: fmt::Display>(list: &[T]) -> Option<String> {
         let all: Vec<String> = list.iter().map(T::to_string).collect();
         (!all.is_empty()).then(|| all.join(" or "))

@@ -16,6 +16,11 @@ pub(crate) struct References {
 /// What must never be shown.
 pub(crate) const SECRET: &str = "hunter2";
 
+/// A file of descriptors.
+const EDGE: &str = "domain: edge
+descriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 5 } }]
+";
+
 impl References {
     pub(crate) fn sample() -> Self {
         Self {
@@ -33,7 +38,10 @@ impl References {
                 ("PLAIN_URL", "redis://h"),
                 ("JETON_TOKEN", "hunter2-hunter2-hunter2"),
             ]),
-            files: BTreeMap::from([("/run/secrets/tier", "hunter2\n")]),
+            files: BTreeMap::from([
+                ("/run/secrets/tier", "hunter2\n"),
+                ("limits/edge.yaml", EDGE),
+            ]),
         }
     }
 }
@@ -44,6 +52,14 @@ impl Resolve for References {
             .get(name)
             .map(|value| (*value).to_owned())
             .ok_or(Unresolved::Absent)
+    }
+
+    fn folder(&self, path: &str) -> Result<Vec<String>, Unresolved> {
+        match path {
+            "empty" => Ok(Vec::new()),
+            "limits" => Ok(vec!["limits/edge.yaml".to_owned()]),
+            _ => Err(Unresolved::Absent),
+        }
     }
 
     fn file(&self, path: &str) -> Result<String, Unresolved> {

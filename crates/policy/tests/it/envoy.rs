@@ -4,8 +4,11 @@
 //! message was changed on purpose, `JETON_BLESS=1 cargo test -p jeton-policy` writes them anew: read the
 //! difference.
 
+mod doubts;
+mod explain;
 mod lookup;
 mod mistakes;
+mod names;
 mod reading;
 mod rules;
 

@@ -15,8 +15,7 @@ pub(super) async fn explain(State(api): State<Api>, RawQuery(query): RawQuery) -
         Ok(question) => question,
         Err(error) => return invalid(&error),
     };
-    let explaining = api.0.gate.explain(&question.facts());
-    let explained = explaining.await;
+    let explained = question.ask(&api.0.gate).await;
     let generation = api.0.metrics.generation();
     let counters = Counters::OfProcess { generation };
     answer::json(&Document::new(&question, &explained, counters))

@@ -26,7 +26,7 @@ pub(super) struct InForce<'a> {
 pub(super) async fn rules(State(api): State<Api>) -> Response {
     let policy = api.0.gate.policy();
     let entry = |(index, rule)| RuleEntry::of(rule).switched(api.0.gate.mode(index));
-    let rules = policy.rules().iter().enumerate().map(entry).collect();
+    let rules = policy.told_rules().iter().enumerate().map(entry).collect();
     let metrics = &api.0.metrics;
     answer::json(&InForce {
         generation: metrics.generation(),

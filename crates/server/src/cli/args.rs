@@ -133,7 +133,8 @@ SIGHUP: reads the policy file, and the files it refers to, at once. A change is
 noticed without it within a second. It is checked first and put into force as a
 whole; no counter is refilled by it. A file with mistakes changes nothing: the
 log, /readyz, /v1/rules and the metric jeton_config_ok say so. So it is with
-changes of [proxy], [store] or [api] listen, which take a restart.")]
+what takes a restart: [proxy], [store], and of [api], [rls] and [resp] where
+they listen, tls, max_connections, max_in_flight and idle_timeout.")]
 pub(super) struct Serve {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "jeton.toml")]
@@ -170,6 +171,8 @@ pub(super) struct Check {
                 --header \"x-api-key: k1\" --host api.example --json
   jeton explain --request \"POST /login\" --ip 192.0.2.7 \\
                 --api http://127.0.0.1:7070
+  jeton explain --domain edge --descriptor user=anna \\
+                --descriptor \"user=anna,path=/login\"
 
 Nothing is charged, and no key is created. A file has no state, so its counters
 are fresh, unless its [store] is a Redis server: that is asked, and only read.
@@ -185,8 +188,8 @@ pub(super) struct Explain {
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Method and path, with the query if there is one: "POST /login".
-    #[arg(long, value_name = "REQUEST")]
-    pub(super) request: String,
+    #[arg(long, value_name = "REQUEST", required_unless_present = "domain")]
+    pub(super) request: Option<String>,
     /// The client's address; without it the client has none.
     #[arg(long, value_name = "ADDRESS")]
     pub(super) ip: Option<String>,
@@ -196,6 +199,12 @@ pub(super) struct Explain {
     /// The host that the client names.
     #[arg(long, value_name = "HOST")]
     pub(super) host: Option<String>,
+    /// Instead of a request: the domain of descriptors, as Envoy sends them.
+    #[arg(long, value_name = "DOMAIN", requires = "descriptor")]
+    pub(super) domain: Option<String>,
+    /// One descriptor, "user=anna,path=/login"; repeat it for several.
+    #[arg(long, value_name = "KEY=VALUE,…", requires = "domain")]
+    pub(super) descriptor: Vec<String>,
     /// Ask a running process: `http://host:port`, or `unix:/path`.
     #[arg(long, value_name = "URL")]
     pub(super) api: Option<String>,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use jeton::policy::{Diagnostic, Loaded, PolicyTable, Report, StoreWords, schema};
+use jeton::policy::{Diagnostic, DoorWords, Loaded, PolicyTable, Report, StoreWords, schema};
 use serde::Serialize;
 
 use super::args::Check;
@@ -78,6 +78,9 @@ struct Document<'a> {
     /// What its store brings with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<StoreWords>,
+    /// Where it is served, and to whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doors: Vec<DoorWords>,
     rules: Vec<RuleEntry<'a>>,
     diagnostics: Vec<&'a Diagnostic>,
     /// Why there is nothing to check.
@@ -94,6 +97,7 @@ impl<'a> Document<'a> {
             errors: 0,
             warnings: 0,
             store: None,
+            doors: Vec::new(),
             rules,
             diagnostics,
             error: None,
@@ -102,7 +106,7 @@ impl<'a> Document<'a> {
 
     fn of(file: &'a str, loaded: &'a Result<Loaded, Report>) -> Self {
         let (rules, report) = match loaded {
-            Ok(loaded) => (loaded.policy.rules(), &loaded.report),
+            Ok(loaded) => (loaded.policy.told_rules(), &loaded.report),
             Err(report) => (&[][..], report),
         };
         Self {
@@ -113,6 +117,10 @@ impl<'a> Document<'a> {
                 .as_ref()
                 .ok()
                 .map(|loaded| StoreWords::of(&loaded.policy)),
+            doors: loaded
+                .as_ref()
+                .map(|loaded| DoorWords::all(&loaded.policy))
+                .unwrap_or_default(),
             rules: rules.iter().map(RuleEntry::of).collect(),
             diagnostics: report.iter().collect(),
             ..Self::new(file)

@@ -17,10 +17,12 @@ use crate::store::{Backend, Need, Opened, open};
 
 pub(super) fn run(flags: &Explain) -> Result<ExitCode, Failure> {
     let written = Written {
-        request: Some(flags.request.clone()),
+        request: flags.request.clone(),
         ip: flags.ip.clone(),
         host: flags.host.clone(),
         headers: flags.header.clone(),
+        domain: flags.domain.clone(),
+        descriptors: flags.descriptor.clone(),
     };
     // What is wrong with it is told before a file is read or a server asked.
     let question = Question::read(&written)
@@ -67,7 +69,7 @@ fn offline(flags: &Explain, question: &Question) -> Result<Document, Failure> {
         let gate = Gate::new(policy, store.shared(), Clock::system());
         // Where they cannot be read, the answer says that the store gave none.
         let _ = gate.refresh_orders().await;
-        let explained = gate.explain(&question.facts()).await;
+        let explained = question.ask(&gate).await;
         let counters = match store {
             Backend::Memory(_) | Backend::Disk(_) => Counters::Fresh,
             Backend::Redis(_) => Counters::OfStore,

@@ -43,7 +43,7 @@ pub(super) fn run(flags: &Serve) -> Result<ExitCode, Failure> {
         if let Backend::Disk(_) | Backend::Redis(_) = service.store() {
             writeln!(out, "  store    {}", service.store().place())?;
         }
-        let rules = policy.rules().len();
+        let rules = policy.told_rules().len();
         let plural = if rules == 1 { "" } else { "s" };
         writeln!(
             out,

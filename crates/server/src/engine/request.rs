@@ -23,6 +23,8 @@ pub(crate) struct Request<'a> {
     client_ip: Given<Address>,
     /// The fields of its head: a text each, or an array of texts for several lines.
     headers: Given<Headers<'a>>,
+    /// The domain of the descriptors, for `match.domain`.
+    domain: Given<Text<'a>>,
     /// Facts that have a name only, for keys by `descriptor:NAME`.
     descriptors: Given<Named<'a>>,
 }
@@ -71,6 +73,10 @@ impl Facts for Request<'_> {
 
     fn header(&self, name: &str, each: &mut dyn FnMut(&[u8])) {
         self.lines(name).for_each(|line| each(line.as_bytes()));
+    }
+
+    fn domain(&self) -> Option<&str> {
+        self.domain.0.as_ref().map(Text::as_str)
     }
 
     fn descriptor(&self, name: &str) -> Option<&str> {

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::question::Question;
+use crate::rls::headers;
 
 /// What the client would see, as a door would send it. A refusal is exactly that; fields of a
 /// request that passes are those of the present state, before it is charged.
@@ -31,6 +32,9 @@ pub struct Field {
 
 impl Client {
     pub(super) fn new(question: &Question, answered: &Answered) -> Self {
+        if question.is_of_descriptors() {
+            return Self::of_envoy(answered);
+        }
         let head = question.head();
         let Some(refusal) = answered.refusal() else {
             let mut headers = HeaderMap::new();
@@ -51,6 +55,23 @@ impl Client {
             } else {
                 body
             },
+        }
+    }
+}
+
+impl Client {
+    /// What Envoy makes of the answer, unless its filter says otherwise.
+    fn of_envoy(answered: &Answered) -> Self {
+        let fields = headers::of(answered).into_iter();
+        Self {
+            status: (!answered.allowed()).then_some(429),
+            headers: fields
+                .map(|field| Field {
+                    name: field.key,
+                    value: field.value,
+                })
+                .collect(),
+            body: String::new(),
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The request that is asked about, read in one way for the command line and the API.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use jeton::door::HttpFacts;
+use jeton::{Explained, Gate};
 
+use super::descriptors::Descriptors;
 use crate::engine::InputError;
 
 /// A request that somebody asks about, as the head that a door would read.
@@ -14,6 +17,8 @@ use crate::engine::InputError;
 pub struct Question {
     head: Parts,
     client: Option<IpAddr>,
+    /// What came instead of a request.
+    descriptors: Option<Descriptors>,
 }
 
 /// The same as it is written, each part by its name: those of a query, and of flags.
@@ -27,6 +32,10 @@ pub struct Written {
     pub host: Option<String>,
     /// `header`, any number of times: `name: value`.
     pub headers: Vec<String>,
+    /// `domain`: that of descriptors, which are asked about instead of a request.
+    pub domain: Option<String>,
+    /// `descriptor`, any number of times: `key=value,key=value`.
+    pub descriptors: Vec<String>,
 }
 
 impl Written {
@@ -55,8 +64,14 @@ impl Written {
                     written.headers.push(value);
                     continue;
                 }
+                "domain" => &mut written.domain,
+                "descriptor" => {
+                    written.descriptors.push(value);
+                    continue;
+                }
                 _ => {
-                    let known = "there are `request`, `ip`, `header` and `host`";
+                    let known = "there are `request`, `ip`, `header` and `host`, or `domain` and \
+                                 `descriptor`";
                     let what = format!("there is no such parameter; {known}");
                     return Err(wrong(&name, what));
                 }
@@ -75,6 +90,7 @@ impl Written {
             ("request", &self.request),
             ("ip", &self.ip),
             ("host", &self.host),
+            ("domain", &self.domain),
         ];
         for (name, value) in once {
             if let Some(value) = value {
@@ -83,6 +99,9 @@ impl Written {
         }
         for header in &self.headers {
             query.append_pair("header", header);
+        }
+        for descriptor in &self.descriptors {
+            query.append_pair("descriptor", descriptor);
         }
         query.finish()
     }
@@ -107,7 +126,12 @@ impl Question {
     /// # Errors
     /// [`InputError`] names the parameter, what is wrong with it and what to write.
     pub fn read(written: &Written) -> Result<Self, InputError> {
-        let Some(request) = &written.request else {
+        let descriptors = descriptors(written)?;
+        let Some(request) = written
+            .request
+            .as_deref()
+            .or(descriptors.is_some().then_some("/"))
+        else {
             let what = "is missing; write method and path, such as \"POST /login\"";
             return Err(wrong("request", what));
         };
@@ -117,7 +141,24 @@ impl Question {
         head.uri = target;
         head.headers = fields(written)?;
         let client = written.ip.as_deref().map(address).transpose()?;
-        Ok(Self { head, client })
+        Ok(Self {
+            head,
+            client,
+            descriptors,
+        })
+    }
+
+    /// Asks a gate. Charges nothing.
+    pub fn ask(&self, gate: &Gate) -> Pin<Box<dyn Future<Output = Explained> + Send>> {
+        match &self.descriptors {
+            Some(descriptors) => Box::pin(descriptors.explain(gate)),
+            None => Box::pin(gate.explain(&self.facts())),
+        }
+    }
+
+    /// Whether it is about descriptors, which have no answer of their own.
+    pub(super) const fn is_of_descriptors(&self) -> bool {
+        self.descriptors.is_some()
     }
 
     /// The facts that a door would hand to the gate.
@@ -131,7 +172,29 @@ impl Question {
     }
 }
 
-fn wrong(field: &str, what: impl Into<String>) -> InputError {
+/// What stands instead of a request, if it does.
+fn descriptors(written: &Written) -> Result<Option<Descriptors>, InputError> {
+    let Some(domain) = &written.domain else {
+        return match written.descriptors.is_empty() {
+            true => Ok(None),
+            false => Err(wrong("domain", "is missing; descriptors have one")),
+        };
+    };
+    let beside = [
+        ("request", written.request.is_some()),
+        ("ip", written.ip.is_some()),
+        ("host", written.host.is_some()),
+        ("header", !written.headers.is_empty()),
+    ];
+    if let Some((field, _)) = beside.into_iter().find(|(_, is_there)| *is_there) {
+        let what = "stands beside a domain; Envoy sends descriptors only, and an address as \
+                    remote_address=192.0.2.7";
+        return Err(wrong(field, what));
+    }
+    Descriptors::read(domain, &written.descriptors).map(Some)
+}
+
+pub(super) fn wrong(field: &str, what: impl Into<String>) -> InputError {
     InputError {
         field: field.to_owned(),
         what: what.into(),
@@ -299,6 +362,21 @@ mod tests {
             ("request=/&host=a%0Ab", "host", "no host"),
             ("request=/&host=a&header=host:b", "host", "beside"),
             ("request=/&plan=pro", "plan", "no such parameter"),
+            ("domain=d", "descriptor", "is missing"),
+            ("domain=&descriptor=a%3D1", "domain", "is empty"),
+            ("descriptor=a%3D1", "domain", "is missing"),
+            ("domain=d&descriptor=a", "descriptor", "no key=value"),
+            ("domain=d&domain=e&descriptor=a%3D1", "domain", "twice"),
+            (
+                "domain=d&descriptor=a%3D1&request=/",
+                "request",
+                "beside a domain",
+            ),
+            (
+                "domain=d&descriptor=a%3D1&ip=1.2.3.4",
+                "ip",
+                "remote_address",
+            ),
         ] {
             let error = ask(query).expect_err(query);
             assert_eq!(error.field, field, "{query}: {error}");

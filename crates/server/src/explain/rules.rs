@@ -24,7 +24,7 @@ pub struct Entry {
     /// What that condition asks for, one of these; never the value of a header field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanted: Vec<String>,
-    /// The rule that replaces it, or refuses before it is charged.
+    /// The rule that replaces it, refuses before it is charged, or is found before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// When the block of an operator ends, in milliseconds since the Unix epoch.
@@ -150,6 +150,7 @@ impl Entry {
         };
         let by = match outcome {
             Outcome::Replaced { by } | Outcome::Overruled { by } => Some(by.clone()),
+            Outcome::FoundBefore { by } => by.clone(),
             _ => None,
         };
         let blocked_until_ms = match outcome {
@@ -181,7 +182,7 @@ const fn word(outcome: &Outcome) -> &'static str {
         Outcome::Replaced { .. } => "replaced",
         Outcome::TooManyRules => "too-many-rules",
         Outcome::Skipped { .. } => "skipped",
-        Outcome::Unmet(_) => "unmatched",
+        Outcome::Unmet(_) | Outcome::FoundBefore { .. } => "unmatched",
         _ => "not-asked",
     }
 }

@@ -6,7 +6,7 @@ use super::messages::HeaderValue;
 
 /// The fields that tell a client of its limits, in the dialects of the policy; refused, also when it may
 /// come again.
-pub(super) fn of(answered: &Answered) -> Vec<HeaderValue> {
+pub(crate) fn of(answered: &Answered) -> Vec<HeaderValue> {
     let fields = answered.limit_fields().into_iter();
     let mut all: Vec<HeaderValue> = fields
         .filter_map(|(name, value)| {

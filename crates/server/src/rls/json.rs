@@ -88,6 +88,9 @@ fn entry(value: Value) -> Result<Entry, NoRequest> {
     Ok(entry)
 }
 
+/// The units that a limit of a request can have, by their numbers from 1.
+const UNITS: &str = "SECOND, MINUTE, HOUR, DAY, MONTH, YEAR";
+
 fn unit(value: &Value) -> Result<i32, NoRequest> {
     let number = match value {
         Value::String(name) if name == "UNKNOWN" => Some(0),
@@ -97,7 +100,7 @@ fn unit(value: &Value) -> Result<i32, NoRequest> {
             .map(|unit| unit as i32),
         other => other.as_i64().and_then(|number| i32::try_from(number).ok()),
     };
-    number.ok_or_else(|| NoRequest(format!("unit: {value} is none")))
+    number.ok_or_else(|| NoRequest(format!("unit: {value} is none of {UNITS}")))
 }
 
 /// The members of a JSON object that were not read yet.
@@ -325,5 +328,11 @@ mod tests {
         ] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
+        let unit = br#"{"descriptors": [{"limit": {"unit": "FORTNIGHT"}}]}"#;
+        let said = parse(unit).map_err(|why| why.to_string()).unwrap_err();
+        assert!(
+            said.ends_with("\"FORTNIGHT\" is none of SECOND, MINUTE, HOUR, DAY, MONTH, YEAR"),
+            "{said}"
+        );
     }
 }

@@ -24,7 +24,7 @@ impl Malformed {
             Self::Domain => "the rate limit domain must not be empty",
             Self::NoDescriptors => "the list of rate limit descriptors must not be empty",
             Self::TooMany => "more than 64 descriptors, or entries in one of them",
-            Self::Unit => "the unit of a limit is none that there is",
+            Self::Unit => "the unit of a limit is none of SECOND, MINUTE, HOUR, DAY, MONTH, YEAR",
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jeton::Gate;
-use jeton::policy::{Loaded, Report, Severity};
+use jeton::policy::{Change, Loaded, Report, Severity};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -169,8 +169,17 @@ fn put_into_force(gate: &Gate, metrics: &Metrics, loaded: Loaded) -> Result<(), 
     };
     let generation = reloaded.generation;
     tracing::info!("the policy file{again} was reloaded: policy {generation} is in force");
-    for rule in &changes.rules {
+    let (kept, differing): (Vec<_>, Vec<_>) = changes
+        .rules
+        .iter()
+        .partition(|rule| rule.change == Change::Kept);
+    for rule in differing {
         tracing::info!("{rule}");
+    }
+    match kept.len() {
+        0 => {}
+        1 => tracing::info!("1 rule: kept"),
+        kept => tracing::info!("{kept} rules: kept"),
     }
     for setting in &changes.adopted {
         tracing::info!("{setting}: changed");

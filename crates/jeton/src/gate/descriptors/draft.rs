@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use jeton_core::{Act, Cost, Kind, Micros, OnDeny, Op, Plan, RuleId};
-use jeton_policy::{AskedDescriptor, Buffers, Charge, Mode, Named, Rulings, Settle};
+use jeton_policy::{Buffers, Charge, Mode, Named, Rulings, Settle};
 use smallvec::SmallVec;
 
 use super::facts::{DescriptorFacts, speaks_of};
 use super::outline::{Outline, Share, refuses};
-use super::part::Part;
+use super::part::{OfRule, Part};
 use super::{DescriptorRequest, Hits};
 use crate::answered::Disposition;
 use crate::gate::asked::{Seed, cost_of, op};
@@ -18,6 +18,15 @@ use crate::gate::{Live, verdicts};
 pub(super) struct Draft<'a> {
     pub(super) outline: Outline,
     lines: SmallVec<[Line<'a>; 8]>,
+}
+
+/// Whether something is to become of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intent {
+    /// It is charged, and meters count it.
+    Decide,
+    /// It is looked at, and nothing else.
+    Look,
 }
 
 /// One charge.
@@ -62,14 +71,16 @@ impl<'a> Draft<'a> {
     pub(super) fn of(
         live: &'a Arc<Live>,
         request: &DescriptorRequest<'_>,
-        now: Micros,
+        (now, intent): (Micros, Intent),
         buffers: &'a mut Buffers,
         rulings: &'a mut Rulings,
     ) -> Self {
         let policy = &live.policy;
         let evaluation = policy.evaluate(&DescriptorFacts(request), &live.orders, now, buffers);
-        live.tally
-            .refused_without_vote(live, evaluation.shadow_denials());
+        if intent == Intent::Decide {
+            let denials = evaluation.shadow_denials();
+            live.tally.refused_without_vote(live, denials);
+        }
         let listed = verdicts::of(&evaluation);
         let refused = listed.filter(refuses);
         let mut wanted: SmallVec<[Wanted<'a>; 8]> = SmallVec::new();
@@ -87,18 +98,14 @@ impl<'a> Draft<'a> {
         let rules = wanted.len();
         let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
         if !is_exempt {
-            let asked: SmallVec<[AskedDescriptor<'_>; 4]> = request
-                .descriptors
-                .iter()
-                .map(|one| AskedDescriptor {
-                    entries: one.entries,
-                    limit: one.limit,
-                })
-                .collect();
+            let asked = request.asked();
             policy.descriptors().rule(request.domain, &asked, rulings);
             let rulings: &'a Rulings = rulings;
             for at in 0..asked.len() {
-                parts.push(of_descriptor(live, request, now, rulings, at, &mut wanted));
+                let part = of_descriptor(live, request, now, rulings, at, &mut wanted);
+                parts.push(part.part);
+                let denied = part.denied.filter(|_| intent == Intent::Decide);
+                live.tally.refused_without_vote(live, denied.as_slice());
             }
         }
         let sharing = Share::of(live, &mut parts);
@@ -106,7 +113,7 @@ impl<'a> Draft<'a> {
         let voted_down = !sharing.is_shadow && parts.iter().any(Part::votes_down);
         let lines = one_for_each_counter(wanted, &mut parts);
         let only_look = refused.is_some() || voted_down;
-        Self::laid_out(
+        let draft = Self::laid_out(
             live,
             request,
             &lines,
@@ -114,7 +121,27 @@ impl<'a> Draft<'a> {
             sharing,
             (refused, listed),
             only_look,
-        )
+        );
+        match intent {
+            Intent::Decide => draft,
+            Intent::Look => draft.looked_at(),
+        }
+    }
+
+    /// The same, charging nothing.
+    fn looked_at(mut self) -> Self {
+        for line in &mut self.lines {
+            line.act = match line.act {
+                Act::Take { cost } => Act::Peek { cost },
+                Act::Give { .. } => Act::Peek { cost: Cost::ZERO },
+                act => act,
+            };
+        }
+        for noted in &mut self.outline.lines {
+            noted.is_metered = false;
+        }
+        self.outline.is_metered = false;
+        self
     }
 
     fn laid_out(
@@ -233,7 +260,7 @@ fn of_descriptor<'a>(
     rulings: &'a Rulings,
     at: usize,
     wanted: &mut SmallVec<[Wanted<'a>; 8]>,
-) -> Part {
+) -> OfRule {
     let hits = request
         .descriptors
         .get(at)
@@ -254,8 +281,7 @@ fn of_descriptor<'a>(
             part.part.refused = Some(Disposition::BlockedUntil { rule, until });
         }
         Some(Named::ShadowDenied(reason)) => {
-            let denied = jeton_policy::Denied { rule, reason };
-            live.tally.refused_without_vote(live, &[denied]);
+            part.denied = Some(jeton_policy::Denied { rule, reason });
             part.part.is_shadow = true;
         }
         _ => {}
@@ -273,7 +299,7 @@ fn of_descriptor<'a>(
             group,
         });
     }
-    part.part
+    part
 }
 
 /// Who has a vote, and what is decided for itself.

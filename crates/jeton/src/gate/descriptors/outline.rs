@@ -25,6 +25,8 @@ pub(super) struct Outline {
     pub(super) listed: Option<Disposition>,
     /// Keys of what may have to go back.
     pub(super) keys: SmallVec<[Box<[u8]>; 0]>,
+    /// Whether meters count it.
+    pub(super) is_metered: bool,
 }
 
 /// One charge.
@@ -100,6 +102,7 @@ impl Outline {
             sharing,
             listed,
             keys: SmallVec::new(),
+            is_metered: true,
         }
     }
 
@@ -143,7 +146,7 @@ impl Outline {
         let descriptors = self.parts.len();
         let asked = Asked {
             live: self.live,
-            is_metered: true,
+            is_metered: self.is_metered,
             corrects: false,
             at,
             seeds: self.seeds,

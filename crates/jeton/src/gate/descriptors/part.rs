@@ -1,6 +1,6 @@
 //! What is said of one descriptor before any counter is asked.
 
-use jeton_policy::{Counter, Ruling, Rulings, Unit};
+use jeton_policy::{Counter, Denied, Ruling, Rulings, Unit};
 
 use super::Hits;
 use crate::answered::Disposition;
@@ -33,6 +33,8 @@ pub(super) struct Part {
 pub(super) struct OfRule {
     pub(super) part: Part,
     pub(super) rule: usize,
+    /// Whether it would be refused by a word, if it had a vote.
+    pub(super) denied: Option<Denied>,
 }
 
 impl Part {
@@ -53,6 +55,7 @@ impl Part {
         let of_limit = limit.and_then(|limit| limits.get(limit));
         OfRule {
             rule: rule.unwrap_or(usize::MAX),
+            denied: None,
             part: Self {
                 line: None,
                 is_shadow: false,

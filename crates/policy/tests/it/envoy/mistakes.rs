@@ -65,6 +65,16 @@ fn mistakes_of_all_files_are_told_at_once() {
 }
 
 #[test]
+fn a_key_that_stands_twice_hides_no_other_mistake() {
+    let yaml = "domain: d\ndescriptors:\n  - key: a\n    key: b\n    values: 1\n  - { value: c, value: d }\n";
+    let said = refused(RLS, &[("a.yaml", yaml)]);
+    for place in ["a.yaml:4:10", "a.yaml:5:5", "a.yaml:6:24", "a.yaml:6:5"] {
+        assert!(said.contains(place), "{place}: {said}");
+    }
+    assert!(said.ends_with("4 errors, 0 warnings"), "{said}");
+}
+
+#[test]
 fn a_domain_has_one_file_unless_they_are_merged() {
     let one = "domain: shop\ndescriptors: [{ key: a }]\n";
     let two = "domain: shop\ndescriptors: [{ key: b }]\n";

@@ -1,6 +1,6 @@
 //! Limits of descriptors as rules, and rules about domains and descriptors.
 
-use jeton_policy::{Buffers, Mode, Policy, Verdict};
+use jeton_policy::{Buffers, DoorWords, Mode, Policy, PolicyTable, Verdict};
 
 use super::{RLS, load, try_load};
 use crate::common::{NOTHING, NOW, refused, try_load as try_load_alone};
@@ -20,7 +20,8 @@ fn limits_are_rules_with_names_modes_and_words() {
     let window = user.quota().and_then(jeton_core::Quota::window).unwrap();
     assert_eq!(window.as_micros(), 7 * 86_400_000_000);
     let words = user.words();
-    assert!(words.scope.contains("of the domain shop"), "{words:?}");
+    assert_eq!(words.scope, "descriptors (user=*) of the domain shop");
+    assert_eq!(words.missing, "");
 }
 
 #[test]
@@ -57,6 +58,7 @@ fn a_reload_tells_what_becomes_of_each_limit() {
     let changes = new.diff(&old);
     assert!(changes.refused().is_empty());
     let told = changes.to_string();
+    assert!(!told.contains("limits of requests"), "{told}");
     assert!(
         told.contains("rule rls:d.a: changed, counters kept: limit 1 -> 2"),
         "{told}"
@@ -135,4 +137,44 @@ fn what_the_service_can_never_do_is_refused_unless_there_is_another_door() {
             "{rest}"
         );
     }
+}
+
+#[test]
+fn the_door_is_told_with_its_files_and_who_may_ask() {
+    let yaml = "domain: d\ndescriptors:\n  - { key: a, rate_limit: { unit: day, requests_per_unit: 1 } }\n  \
+                - { key: b, rate_limit: { unit: day, requests_per_unit: 1 } }\n";
+    let told = |more: &str, address: &str| {
+        let policy = format!("{}{more}", RLS.replace("127.0.0.1", address));
+        let files = [("a.yaml", yaml), ("b.yaml", "domain: e\n")];
+        let policy = try_load(&policy, &files).unwrap().policy;
+        let table = PolicyTable::new("jeton.toml", &policy).to_string();
+        let all = DoorWords::all(&policy);
+        let words: Vec<String> = all.into_iter().map(|door| door.meaning).collect();
+        (words, table.replace("\n      ", " "))
+    };
+    let (words, table) = told("", "127.0.0.1");
+    let limits = "at most 10000 connections, 10000 decisions at once";
+    let files = "2 files in ratelimit, with 2 limits in 2 domains";
+    let wanted = format!("Envoy at 127.0.0.1:8081, open to this machine; {files}; {limits}");
+    assert_eq!(words, [&wanted[..]]);
+    assert!(table.contains(&format!("  rls: {wanted}")), "{table}");
+    let (words, _) = told("open = true\n", "0.0.0.0");
+    let open = "open: everybody who reaches it may ask, and spend what clients have left";
+    assert!(words[0].contains(open), "{words:?}");
+    let tls = "tls = { cert = \"c.pem\", key = \"k.pem\", client_ca = \"mesh.pem\" }\n";
+    let (words, _) = told(tls, "0.0.0.0");
+    let by = "Envoy at 0.0.0.0:8081 by TLS, for callers with a certificate of mesh.pem;";
+    assert!(words[0].starts_with(by), "{words:?}");
+    let every = "[proxy]\nlisten = \"127.0.0.1:8080\"\nupstream = \"http://127.0.0.1:1\"\n\
+                 [api]\nlisten = \"127.0.0.1:7070\"\n[resp]\nlisten = \"127.0.0.1:6380\"\n";
+    let (words, _) = told(every, "127.0.0.1");
+    assert_eq!(words.len(), 4);
+    assert_eq!(
+        words[0],
+        "clients at 127.0.0.1:8080, in front of http://127.0.0.1:1"
+    );
+    assert_eq!(
+        words[1],
+        "callers of the API at 127.0.0.1:7070, open to this machine"
+    );
 }

@@ -143,19 +143,6 @@ impl Doc {
         self.parameter::<T>(name, "query", what)
     }
 
-    /// It has a parameter in its query.
-    pub(in crate::api) fn needs<T: JsonSchema>(
-        mut self,
-        name: &'static str,
-        what: &'static str,
-    ) -> Self {
-        self = self.parameter::<T>(name, "query", what);
-        if let Some(parameter) = self.parameters.last_mut() {
-            parameter.is_needed = true;
-        }
-        self
-    }
-
     /// Part of its path is a parameter.
     pub(in crate::api) fn at<T: JsonSchema>(self, name: &'static str, what: &'static str) -> Self {
         self.parameter::<T>(name, "path", what)

@@ -185,12 +185,20 @@ fn views() -> Vec<Route> {
         "explain",
         "Why a request would pass now, or not. Charges nothing.",
     )
-    .needs::<String>("request", "Method and target, such as `POST /login`.")
+    .asks::<String>(
+        "request",
+        "Method and target, such as `POST /login`; needed but for descriptors.",
+    )
     .asks::<IpAddr>("ip", "The client's address.")
     .asks::<String>("host", "The host.")
     .asks::<Vec<String>>(
         "header",
         "A field of its head, `name: value`; any number of them.",
+    )
+    .asks::<String>("domain", "Instead of a request: the domain of descriptors.")
+    .asks::<Vec<String>>(
+        "descriptor",
+        "A descriptor, `key=value,key=value`; any number of them.",
     )
     .refuses(400, "Not a request that can be explained.");
     let blocks = Doc::new("blocks", "Every block in force.");

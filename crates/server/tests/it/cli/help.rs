@@ -113,7 +113,7 @@ fn serve_and_override_say_what_they_do() {
     let serve = said(&["serve", "--help"]);
     for words in [
         "SIGHUP: reads the policy file",
-        "take a restart",
+        "what takes a restart: [proxy], [store], and of [api], [rls] and [resp] where\n",
         "jeton_config_ok",
     ] {
         assert!(serve.contains(words), "{serve}");

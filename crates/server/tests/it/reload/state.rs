@@ -70,7 +70,7 @@ fn what_became_of_each_rule_is_told() {
     file.jeton.logs("rule d: removed");
     let log = file.jeton.log();
     for line in [
-        "rule a: kept",
+        "1 rule: kept",
         "rule b: changed, counters kept: ",
         "rule c: new counters, because of ",
         "rule d: removed",
@@ -78,6 +78,7 @@ fn what_became_of_each_rule_is_told() {
     ] {
         assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
     }
+    assert!(!log.contains("rule a:"), "{log}");
     let rules = file.call("/v1/rules");
     for told in [
         r#""generation":2,"kept":["a"],"changed":["b"],"anew":["c","e"],"removed":["d"]"#,

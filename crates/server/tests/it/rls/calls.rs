@@ -162,3 +162,17 @@ fn a_crowd_is_bounded_and_hurts_nobody_who_is_in() {
     });
     assert_eq!(ask(&jeton, "user", "anna").0, 200);
 }
+
+#[test]
+fn of_two_descriptors_of_one_limit_fields_tell_the_one_that_matters_most() {
+    let jeton = serve("", LIMITS);
+    ask(&jeton, "user", "bert");
+    let entry = |value: &str| format!(r#"{{"entries":[{{"key":"user","value":"{value}"}}]}}"#);
+    let (anna, bert) = (entry("anna"), entry("bert"));
+    let body = format!(r#"{{"domain":"d","descriptors":[{anna},{bert}]}}"#);
+    let (status, answer) = json(&jeton, &body);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer.matches("rls:d.user\\\";r=").count(), 1, "{answer}");
+    assert!(answer.contains("rls:d.user\\\";r=0"), "{answer}");
+    assert_eq!(answer.matches("rls:d.user\\\";q=").count(), 1, "{answer}");
+}

@@ -2,6 +2,7 @@
 
 mod calls;
 mod envoy;
+mod explained;
 mod grpc;
 mod hostile;
 mod in_flight;
