@@ -8,6 +8,8 @@
 #[cfg(feature = "toml")]
 mod doubts;
 #[cfg(feature = "toml")]
+mod faults;
+#[cfg(feature = "toml")]
 mod folder;
 #[cfg(feature = "toml")]
 mod hints;

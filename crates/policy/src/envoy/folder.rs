@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::doubts::{self, Replaced};
+use super::faults;
 use super::limit::Descriptor;
 use super::read::{self, File};
 use super::rules::Domain;
@@ -119,7 +120,8 @@ impl Domains {
                 .iter()
                 .any(|one| tuple(one) == tuple(&descriptor))
             {
-                let fault = read::duplicate(&descriptor).label(format!("also in {}", before.file));
+                let fault =
+                    faults::duplicate(&descriptor).label(format!("also in {}", before.file));
                 let _: Option<()> = findings.error(mark, fault);
             } else {
                 own.descriptors.push(descriptor);

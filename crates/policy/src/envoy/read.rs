@@ -8,15 +8,16 @@ use std::collections::HashSet;
 use jeton_core::MAX_LIMIT;
 
 use super::doubts::{self, Replaced};
+use super::faults;
 use super::limit::{Descriptor, Limit, Metadata, Per};
 use super::unit::Unit;
 use super::yaml::{self, Node, Value};
-use crate::diagnostic::{Fault, Findings, code, nearest};
+use crate::diagnostic::{Fault, Findings, code};
 use crate::source::Mark;
 
 /// The keys of each kind of map.
-const ROOT: &[&str] = &["domain", "descriptors"];
-const DESCRIPTOR: &[&str] = &[
+pub(super) const ROOT: &[&str] = &["domain", "descriptors"];
+pub(super) const DESCRIPTOR: &[&str] = &[
     "key",
     "value",
     "rate_limit",
@@ -28,14 +29,9 @@ const DESCRIPTOR: &[&str] = &[
     "share_threshold",
     "metadata",
 ];
-const RATE_LIMIT: &[&str] = &["unit", "requests_per_unit", "unlimited", "name", "replaces"];
+pub(super) const RATE_LIMIT: &[&str] =
+    &["unit", "requests_per_unit", "unlimited", "name", "replaces"];
 const REPLACED: &[&str] = &["name"];
-
-const PLACES: [(&str, &[&str]); 3] = [
-    ("the file", ROOT),
-    ("a descriptor", DESCRIPTOR),
-    ("`rate_limit`", RATE_LIMIT),
-];
 
 /// What a file says, with the places that other files may have to say something about.
 #[derive(Debug)]
@@ -133,7 +129,7 @@ impl Reader<'_, '_> {
             };
             let tuple = (descriptor.key.clone(), descriptor.value.clone());
             if !seen.insert(tuple) {
-                self.error(mark, duplicate(&descriptor));
+                self.error(mark, faults::duplicate(&descriptor));
             }
             all.push((descriptor, mark));
         }
@@ -206,7 +202,7 @@ impl Reader<'_, '_> {
                 unit,
             },
             None => {
-                self.error(map.mark_of("unit"), unknown_unit(word.as_deref()));
+                self.error(map.mark_of("unit"), faults::unknown_unit(word.as_deref()));
                 return None;
             }
         };
@@ -310,7 +306,7 @@ impl Reader<'_, '_> {
             };
             match keys.iter().find(|key| **key == name) {
                 Some(key) => known.push((*key, entry.key.mark, &entry.value)),
-                None => self.error(entry.key.mark, unknown(name, place, keys)),
+                None => self.error(entry.key.mark, faults::unknown(name, place, keys)),
             }
         }
         let mark = node.mark;
@@ -364,47 +360,5 @@ impl Reader<'_, '_> {
             self.error(node.mark, fault.fix(format!("{key}: true")));
             false
         })
-    }
-}
-
-/// Two descriptors of one list are the same.
-pub(super) fn duplicate(descriptor: &Descriptor) -> Fault {
-    let Descriptor { key, value, .. } = descriptor;
-    let what = match value {
-        Some(value) => format!("the descriptor {key:?} with the value {value:?} stands here twice"),
-        None => format!("the descriptor {key:?} stands here twice"),
-    };
-    Fault::new(code::DUPLICATE, what).fix("one of them, with the descriptors of both")
-}
-
-fn unknown_unit(word: Option<&str>) -> Fault {
-    let units = "second, minute, hour, day, week, month or year";
-    let Some(word) = word else {
-        let fault = Fault::new(
-            code::MISSING,
-            "`rate_limit` needs a `unit`, or `unlimited: true`",
-        );
-        return fault.fix(format!("unit: {units}"));
-    };
-    let fault = Fault::new(code::WORD, format!("{word:?} is not a unit"));
-    let words = Unit::ALL.map(Unit::word);
-    match nearest(&word.to_ascii_lowercase(), words) {
-        Some(near) => fault
-            .label(format!("did you mean {near:?}?"))
-            .fix(format!("unit: {near}")),
-        None => fault.fix(format!("unit: {units}")),
-    }
-}
-
-fn unknown(name: &str, place: &str, keys: &[&'static str]) -> Fault {
-    let fault = Fault::new(code::UNKNOWN, format!("{place} has no key {name:?}"));
-    if let Some((home, _)) = PLACES.iter().find(|(_, keys)| keys.contains(&name)) {
-        return fault
-            .label(format!("it belongs to {home}"))
-            .fix("put it there");
-    }
-    match nearest(name, keys.iter().copied()) {
-        Some(near) => fault.label(format!("did you mean `{near}`?")).fix(near),
-        None => fault.fix(format!("one of: {}", keys.join(", "))),
     }
 }

@@ -80,9 +80,9 @@ impl Limits<'_> {
         Some(match self.descriptor_of(index) {
             Some(at) => self.speaking(at, index, rule),
             None => match self.instead(path) {
-                Some(by) => RuleExplained {
+                Some(outcome) => RuleExplained {
                     rule: rule.name().to_owned(),
-                    outcome: Outcome::FoundBefore { by },
+                    outcome,
                     speaks: None,
                 },
                 None => unmet(Condition::Descriptor, path.entries_in_words()),
@@ -102,10 +102,11 @@ impl Limits<'_> {
     }
 
     /// Where a descriptor leads that looks as if it were for a limit: to none, or to this one.
-    fn instead(&self, path: &DescriptorPath) -> Option<Option<String>> {
+    fn instead(&self, path: &DescriptorPath) -> Option<Outcome> {
         let mut asked = self.asked.iter();
         let alike = asked.find(|one| path.is_like(one.entries))?;
-        Some(self.found(alike).and_then(|found| self.name(found)))
+        let by = self.found(alike).and_then(|found| self.name(found));
+        Some(Outcome::FoundBefore { by })
     }
 
     fn name(&self, limit: usize) -> Option<String> {

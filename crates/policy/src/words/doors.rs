@@ -73,7 +73,7 @@ fn of_api(api: &Api) -> String {
 fn of_rls(rls: &Rls, descriptors: &Descriptors) -> String {
     let is_beyond = match rls.listen.get() {
         Listen::Tcp(address) => !address.ip().to_canonical().is_loopback(),
-        _ => false,
+        Listen::Unix(_) => false,
     };
     let client_ca = rls.tls.as_ref().and_then(|tls| tls.client_ca.as_ref());
     let who = match client_ca {

@@ -39,10 +39,8 @@ pub struct PolicyTable<'a> {
 
 /// Columns of the middle column; longer words wrap.
 const MEANING: usize = 48;
-/// Columns of what is said of the store.
+/// Columns of what is said of the store, and of a door.
 const LINE: usize = 90;
-/// Columns of what is said of a door.
-const DOOR: usize = 110;
 
 impl<'a> PolicyTable<'a> {
     /// The table of a policy that was read from `name`.
@@ -73,7 +71,7 @@ impl fmt::Display for PolicyTable<'_> {
         // Of the other two the address says it all.
         for door in DoorWords::all(self.policy) {
             if matches!(door.door, "rls" | "resp") {
-                let lines = wrap(&format!("{}: {}", door.door, door.meaning), DOOR);
+                let lines = wrap(&format!("{}: {}", door.door, door.meaning), LINE);
                 writeln!(f, "  {}", lines.join("\n      "))?;
             }
         }

@@ -67,16 +67,17 @@ pub(crate) fn part(part: &KeyPart) -> String {
     }
 }
 
+fn any<T: fmt::Display>(list: &[T]) -> Option<String> {
+    let all: Vec<String> = list.iter().map(T::to_string).collect();
+    (!all.is_empty()).then(|| all.join(" or "))
+}
+
 /// Values of header fields are left out: they may be what a client proves itself by.
 pub(super) fn scope(rule: &Rule) -> String {
     if let Some(path) = &rule.descriptor {
         return format!("descriptors {path}");
     }
     let matches = &rule.matches;
-    fn any<T: fmt::Display>(list: &[T]) -> Option<String> {
-        let all: Vec<String> = list.iter().map(T::to_string).collect();
-        (!all.is_empty()).then(|| all.join(" or "))
-    }
     let all = |list: &[KeyPart]| {
         let all: Vec<String> = list.iter().map(part).collect();
         (!all.is_empty()).then(|| all.join(" and "))

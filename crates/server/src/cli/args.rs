@@ -234,7 +234,8 @@ A line in is one event, and its answer is a line out, in the same order:
   \"rule\"      with \"key\" (a text, or an array for several parts; one that is no
               address stands for itself), \"cost\" (default 1) and \"plan\"
   \"charges\"   [{\"rule\", \"key\", \"cost\"}, ...], decided together
-  \"request\"   {\"method\", \"path\", \"host\", \"client_ip\", \"headers\"}, with \"cost\"
+  \"request\"   {\"method\", \"path\", \"host\", \"client_ip\", \"headers\", \"domain\",
+              \"descriptors\"}, with \"cost\"
   \"handle\"    of a reserve: a name of your choice (and \"ttl_us\"), by which
               extend, commit (with \"actual\") and cancel know it
   \"for_us\"    of a block: how long it holds

@@ -175,10 +175,10 @@ impl Question {
 /// What stands instead of a request, if it does.
 fn descriptors(written: &Written) -> Result<Option<Descriptors>, InputError> {
     let Some(domain) = &written.domain else {
-        return match written.descriptors.is_empty() {
-            true => Ok(None),
-            false => Err(wrong("domain", "is missing; descriptors have one")),
-        };
+        if written.descriptors.is_empty() {
+            return Ok(None);
+        }
+        return Err(wrong("domain", "is missing; descriptors have one"));
     };
     let beside = [
         ("request", written.request.is_some()),

@@ -141,7 +141,7 @@ fn what_a_limit_allows_is_told_with_its_key_and_what_operators_set() {
     let rule = "rls:d.user".to_owned();
     let block = Order::Block {
         rule,
-        key: key.into(),
+        key,
         until: None,
     };
     let (orders, left_out) = policy.orders(&[block]);

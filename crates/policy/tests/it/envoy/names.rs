@@ -27,11 +27,11 @@ fn path(rule: &CompiledRule) -> String {
 }
 
 fn of(descriptors: &[&str]) -> Policy {
-    let list: String = descriptors
+    let list: Vec<String> = descriptors
         .iter()
         .map(|own| format!("  - {{ {own}, {LIMIT} }}\n"))
         .collect();
-    load(&format!("domain: d\ndescriptors:\n{list}"))
+    load(&format!("domain: d\ndescriptors:\n{}", list.concat()))
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Summary {
         writeln!(out, "{name}: {events} event{plural} over {over_s} s")?;
         let (policy, tally) = (gate.policy(), gate.tally());
         let names = policy
-            .rules()
+            .told_rules()
             .iter()
             .map(|rule| rule.name().len())
             .max()
@@ -47,7 +47,7 @@ impl Summary {
             write!(out, "  {:>WIDTH$}", outcome.word().replace('_', "-"))?;
         }
         writeln!(out)?;
-        for (index, rule) in policy.rules().iter().enumerate() {
+        for (index, rule) in policy.told_rules().iter().enumerate() {
             // A trial is another count of the same requests.
             let own = columns.iter().filter(|outcome| !is_trial(**outcome));
             let asked: u64 = own.map(|outcome| tally.rule(index, *outcome)).sum();
