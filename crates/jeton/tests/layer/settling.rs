@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 use jeton::layer::RateLimitLayer;
 use jeton::{Gate, NamedCharge, Verb};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 use crate::support::{Server, curl, gate, peer};
 
@@ -41,8 +42,11 @@ async fn answer(Query(asked): Query<Asked>, headers: HeaderMap) -> impl IntoResp
     (StatusCode::from_u16(asked.status).unwrap(), fields, text)
 }
 
+/// Lets one of those that wait in [`slow`] go on.
+static GO: Semaphore = Semaphore::const_new(0);
+
 async fn slow() -> &'static str {
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    GO.acquire().await.unwrap().forget();
     "done\n"
 }
 
@@ -178,6 +182,17 @@ fn a_rule_that_marks_tells_the_service_and_not_the_client() {
     }
 }
 
+/// Waits until so many slots are left.
+fn await_left(gate: &Gate, slots: u32) {
+    for _ in 0..2_000 {
+        if left(gate, "slots") == slots {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{} slots are left, not {slots}", left(gate, "slots"));
+}
+
 #[test]
 fn units_in_flight_are_taken_until_the_response_has_ended() {
     let gate = gate(
@@ -196,9 +211,9 @@ fn units_in_flight_are_taken_until_the_response_has_ended() {
         let url = format!("{}slow", server.url());
         std::thread::spawn(move || curl(&[&url]).statuses())
     };
-    std::thread::sleep(Duration::from_millis(100));
-    assert_eq!(left(&gate, "slots"), 0);
+    await_left(&gate, 0);
     assert_eq!(ask(&server, "slow", &[]).0, [429]);
+    GO.add_permits(1);
     assert_eq!(first.join().unwrap(), [200]);
-    assert_eq!(left(&gate, "slots"), 1);
+    await_left(&gate, 1);
 }
