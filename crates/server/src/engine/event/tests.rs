@@ -155,7 +155,7 @@ fn refusals_are_in_words_of_json_and_not_of_a_library() {
         (
             r#"{"request":{"agent":"x"}}"#,
             "`request.agent`: there is no `agent`; there are `method`, `path`, `host`, \
-             `client_ip`, `headers`, `descriptors`",
+             `client_ip`, `headers`, `domain`, `descriptors`",
         ),
         ("[]", "the JSON must be an object, not an array"),
         (
