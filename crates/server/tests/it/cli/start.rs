@@ -1,6 +1,8 @@
 //! Starting and stopping: what is wrong is said with the fix, and nothing in flight is lost.
 
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -236,9 +238,13 @@ fn the_proxy_says_what_it_does_and_how_to_get_strict() {
 #[test]
 fn sigterm_and_sigint_finish_what_is_in_flight() {
     for signal in ["-TERM", "-INT"] {
-        let upstream = Upstream::start(|accepted| {
+        let may_answer = Arc::new(AtomicBool::new(false));
+        let going = Arc::clone(&may_answer);
+        let upstream = Upstream::start(move |accepted| {
             while accepted.read_request().is_some() {
-                thread::sleep(Duration::from_millis(600));
+                while !going.load(Ordering::Acquire) {
+                    thread::sleep(Duration::from_millis(5));
+                }
                 accepted.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate");
             }
         });
@@ -254,11 +260,11 @@ fn sigterm_and_sigint_finish_what_is_in_flight() {
         jeton.signal(signal);
         jeton.logs("finishing what is in flight");
         // While the proxy drains, the API still tells how it goes.
-        let ready = exchange(
-            api,
-            "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-        );
-        assert_eq!(ready.status(), 503);
+        let ready = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        crate::support::eventually("readiness is withdrawn", || {
+            exchange(api, ready).status() == 503
+        });
+        may_answer.store(true, Ordering::Release);
         let reply = client.read_response();
         assert_eq!((reply.status(), reply.body()), (200, "late"));
         assert_eq!(jeton.ends().code(), Some(0), "{}", jeton.log());
