@@ -120,7 +120,7 @@ fn other_parts(given: usize, wanted: usize, verb: Verb) -> String {
         let cost = if verb == Verb::Reset { "" } else { "cost " };
         // Texts are written in the place of all but the first.
         let rest = vec!["part"; wanted - 1].join(" ");
-        what.push_str(&format!("; write: rule part {cost}{rest}"));
+        what = format!("{what}; write: rule part {cost}{rest}");
     }
     what
 }

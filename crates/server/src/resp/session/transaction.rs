@@ -128,7 +128,7 @@ impl Session {
     pub(super) fn open(&mut self, house: &House, turn: &mut Turn) {
         if self.transaction.is_some() {
             return self.say(turn, |out| {
-                out.error("ERR", "MULTI calls can not be nested")
+                out.error("ERR", "MULTI calls can not be nested");
             });
         }
         self.transaction = Some(Box::new(Transaction::new(&house.shelf)));
@@ -138,9 +138,12 @@ impl Session {
     /// `DISCARD`.
     pub(super) fn discard(&mut self, turn: &mut Turn) {
         let was_open = self.transaction.take().is_some();
-        self.say(turn, |out| match was_open {
-            true => out.simple("OK"),
-            false => out.error("ERR", "DISCARD without MULTI"),
+        self.say(turn, |out| {
+            if was_open {
+                out.simple("OK");
+            } else {
+                out.error("ERR", "DISCARD without MULTI");
+            }
         });
     }
 

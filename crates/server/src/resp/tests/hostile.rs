@@ -29,7 +29,7 @@ fn client() -> Client {
     Client::new(&policy)
 }
 
-const NAMES: [&[u8]; 19] = [
+const NAMES: [&[u8]; 22] = [
     b"CL.THROTTLE",
     b"cl.throttle",
     b"THROTTLE",
@@ -49,6 +49,9 @@ const NAMES: [&[u8]; 19] = [
     b"",
     b"\0",
     b"-ERR\r\n+OK\r\n",
+    b"MULTI",
+    b"EXEC",
+    b"DISCARD",
 ];
 
 const WORDS: [&[u8]; 41] = [
@@ -107,7 +110,8 @@ fn command(random: &mut Random) -> Vec<u8> {
         0 => bulk(&[b"AUTH", *random.pick(&TOKEN_WORDS)]),
         1 => bulk(&[b"HELLO", if random.once_in(2) { b"2" } else { b"3" }]),
         2 => b"PING \"an inline one\"\r\n".to_vec(),
-        3..6 => anything(random),
+        3 => bulk(&[*random.pick(&NAMES[19..])]),
+        4..6 => anything(random),
         _ => likely(random),
     }
 }
